@@ -1,6 +1,8 @@
-"""Make F19, FF21 and V17 of TREC-COVID round 1 and of public score tables, and put tables into docs/papers.md.
+"""Put tables of public scores, of a re-implementation and of a study into docs/papers.md.
 
-python -m bench.replication [folder of round1_runs.tar.xz, qrels.covid-round1.txt, docids.covid.round1.txt.gz]
+python -m bench.replication FOLDER [STUDY]: the folder of round1_runs.tar.xz, qrels.covid-round1.txt and
+docids.covid.round1.txt.gz, and what `shardwise replicate study collections.toml --out STUDY` wrote. `only STUDY` in
+place of both leaves the tables that need the runs as they are.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import sys
 import tarfile
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,6 +25,8 @@ from shardwise.io.collection import Collection
 from shardwise.io.reader import read_collection
 from shardwise.methods.anova.fit import anova
 from shardwise.methods.bootstrap.method import bootstrap_anova
+from shardwise.papers.claims import UNKNOWN
+from shardwise.papers.paper_study import SIMULATIONS, count_collections
 from shardwise.scoring.scoring import score
 from shardwise.scoring.undefined import fill_undefined
 from shardwise.sharding.split import split
@@ -29,6 +34,7 @@ from shardwise.sharding.split import split
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "papers.md"
 CLAIMS = ROOT / "docs" / "bench" / "paper-claims.csv"
+APPROACHES = ROOT / "docs" / "bench" / "paper-approaches.csv"
 BRACKET = {  # one split, by a re-implementation of FF21's recipe
     "MD2": (0.3905, 5878, 8062, 8831, 8633, 0.0462),
     "MD3": (0.5741, 7119, 8678, 9405, 9259, 0.0260),
@@ -141,31 +147,49 @@ def read_robust(folder: Path) -> Collection:
     return read_collection(files, folder / "robust03_qrels.txt.gz", missing="zero", topics="judged")
 
 
-def decide_claims(collections: dict[str, Collection], sets: dict[str, list[str]]) -> pd.DataFrame:
-    """Return the verdicts of four papers on every collection."""
-    frames = []
-    for paper in ("f19", "ff21", "v17", "s14"):
-        for name, runs in collections.items():
-            choices = {"sets": sets} if paper == "v17" and name == "TREC-COVID r1" else {}
-            replication = sw.papers.EXPERIMENTS[paper](**choices).run(runs)
-            frames.append(replication.claims_frame().assign(paper=paper.upper(), data=name))
-    return pd.concat(frames, ignore_index=True)
+def read_study(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the verdicts and the approaches of a study, collections in their order."""
+    files = [folder / f"approaches-{aim}.csv" for aim in ("exactly-these-topics", "new-topics")]
+    return pd.read_csv(folder / "claims.csv"), pd.concat(map(pd.read_csv, files), ignore_index=True)
 
 
 def tabulate_verdicts(claims: pd.DataFrame) -> str:
-    """Return one row per claim, collections side by side."""
-    names = list(dict.fromkeys(claims["data"]))
+    """Return one row per claim, collections side by side; J15's simulated claims are of all."""
+    names = [name for name in dict.fromkeys(claims["collection"]) if name != SIMULATIONS]
     rows = []
     for (paper, statement, section), part in claims.groupby(["paper", "statement", "section"], sort=False):
-        by_data = part.set_index("data")
-        words = [tell_both(*by_data.loc[name, ["verdict", "on_this_collection"]]) for name in names]
-        rows.append([paper, f"{statement} ({section})", by_data["in_print"].iloc[0], *words])
-    return markdown(["paper", "claim", "in print", *names], rows)
+        by_data = part.set_index("collection")
+        simulated = by_data["verdict"].get(SIMULATIONS, UNKNOWN) != UNKNOWN
+        sources = [SIMULATIONS if simulated or name not in by_data.index else name for name in names]
+        words = [tell_both(*by_data.loc[name, ["verdict", "here"]]) for name in sources]
+        over = "holds (simulated)" if simulated else count_collections(part)
+        rows.append([paper, f"{statement} ({section})", by_data["in_print"].iloc[0], *words, over])
+    return markdown(["paper", "claim", "in print", *names, "over collections"], rows)
 
 
 def tell_both(verdict: str, here: str) -> str:
     """Return a verdict, or what every split of a collection says where topics leave it open."""
+    if verdict == UNKNOWN:
+        return "–"
     return f"{here} here" if verdict == "undecided" and here in ("holds", "fails") else verdict
+
+
+def tabulate_approaches(approaches: pd.DataFrame, aim: str) -> str:
+    """Return false alarms and power of each approach, a row each and the numbers of shards side by side."""
+    part = approaches[approaches["aim"] == aim]
+    counts = sorted(set(part["shards"]))
+    rows = []
+    for (name, approach), some in part.groupby(["collection", "approach"], sort=False):
+        cells = {row["shards"]: tell_rates(row) for row in some.to_dict("records")}
+        rows.append([name, approach, *(cells.get(count, "") for count in counts)])
+    heads = ["whole" if count == 1 else f"{count} shards" for count in counts]
+    return markdown(["collection", "approach", *heads], rows)
+
+
+def tell_rates(row: dict[str, Any]) -> str:
+    """Return false alarms and power in percent, marked where the rate is significantly above 5%."""
+    mark = "!" if row["rate_low"] > 0.05 else ""
+    return f"{100 * row['rate']:.0f}{mark} / {100 * row['power']:.0f}"
 
 
 def put(text: str, name: str, table: str) -> str:
@@ -181,28 +205,20 @@ def put(text: str, name: str, table: str) -> str:
 
 
 def main() -> None:
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT.parent / "shared" / "data" / "trec-covid-r1"
-    runs, corpus = load(folder)
-    three = fill_undefined(sharded(runs, corpus, 3, 40)["AP"], "zero")
-    collections = {"TREC-COVID r1": runs, "Robust 2003": read_robust(folder.parent / "robust2003")}
-    claims = decide_claims(collections, related(runs, folder))
-    columns = [
-        "paper",
-        "claim",
-        "section",
-        "data",
-        "verdict",
-        "on_this_collection",
-        "in_print",
-        "splits",
-        "numbers",
-    ]
-    claims[columns].to_csv(CLAIMS, index=False, lineterminator="\n")
-    tables = {
-        "verdicts": tabulate_verdicts(claims),
-        "public": public(folder.parent),
-        "bracket": bracket(three),
-    }
+    where, *study = sys.argv[1:] or [str(ROOT.parent / "shared" / "data" / "trec-covid-r1")]
+    tables = {}
+    if where != "only":
+        folder = Path(where)
+        runs, corpus = load(folder)
+        three = fill_undefined(sharded(runs, corpus, 3, 40)["AP"], "zero")
+        tables |= {"public": public(folder.parent), "bracket": bracket(three)}
+    if study:
+        claims, approaches = read_study(Path(study[0]))
+        claims.drop(columns=["statement", "limit", "source", "answer"]).to_csv(CLAIMS, index=False)
+        approaches.round(4).to_csv(APPROACHES, index=False)
+        tables["verdicts"] = tabulate_verdicts(claims)
+        for name, aim in (("these", "exactly these topics"), ("new", "new topics")):
+            tables[name] = tabulate_approaches(approaches, aim)
     text = PAGE.read_text()
     for name, made in tables.items():
         print(f"\n## {name}\n\n{made}", flush=True)

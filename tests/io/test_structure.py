@@ -12,7 +12,10 @@ import xarray as xr
 from command_line import shardwise
 from shardwise.cli.inputs import parse_columns
 from shardwise.core.errors import InputError
+from shardwise.io.files import read_padded
 from shardwise.io.scores import read_scores
+from shardwise.io.tables.delimited import read_delimited
+from shardwise.io.tables.votes import read_votes
 
 RNG = np.random.default_rng(5)
 SHARES = RNG.random((12, 3)).round(4)
@@ -252,3 +255,63 @@ def test_the_table_of_groups_shows_their_names(tmp_path: Path, group: str) -> No
         "ad",
         "control",
     }
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "message"),
+    [
+        # numbers by the clock are no items unless their columns look like systems
+        ("time,sensor_1,sensor_2,humidity", "2024-05-01 10:{k:02d}:00,2{k},2{k}.5,5{k}", "no column names systems"),
+        # a table of ratings with the limits of their intervals
+        ("Model,Elo,95% CI low,95% CI high,Votes", "m{k},10{k},90{k},12{k},5{k}", "contains only aggregate means"),
+        # codes of a protocol
+        ("ts,variant,status,bytes,duration_ms", "17000{k:02d},v{j},200,3.{k},1.{k}", "bytes.*duration_ms"),
+        ("algorithm,environment,seed_0,seed_1,seed_2", "a{j},e{h},.1{k},.2{k},.3{k}", "has repeats side by side"),
+    ],
+)  # fmt: skip
+def test_what_is_no_table_of_scores_is_refused(tmp_path: Path, header: str, row: str, message: str) -> None:
+    lines = [row.format(k=k, j=k % 2, h=k // 2) for k in range(24)]
+    with pytest.raises(InputError, match=message):
+        read_text(tmp_path, "\n".join([header, *lines]))
+
+
+def test_resamples_of_caret_are_systems_by_measures(tmp_path: Path) -> None:
+    rows = [f"Fold{k:02d},.8{k},.5{k},.7{k},.4{k}" for k in range(20)]
+    scores = read_text(tmp_path, "\n".join(["Resample,rf~Accuracy,rf~Kappa,svm~Accuracy,svm~Kappa", *rows]))
+    assert isinstance(scores, xr.Dataset)
+    assert {*scores.data_vars} == {"Accuracy", "Kappa"}
+    assert scores["system"].values.tolist() == ["rf", "svm"]
+
+
+def test_people_who_judge_are_no_systems_unless_one_says_so(tmp_path: Path) -> None:
+    rows = [
+        f"i{k},{who},{k * j % 5 + 1}" for k in range(20) for j, who in enumerate(("ann1", "ann2", "ann3"), 1)
+    ]
+    text = "\n".join(["item_id,annotator,label", *rows])
+    with pytest.raises(InputError, match="could be items and systems"):
+        read_text(tmp_path, text)
+    assert read_text(tmp_path, text, columns={"system": "annotator"}).sizes["system"] == 3
+
+
+@pytest.mark.parametrize(
+    ("numbers", "outcomes"), [("1,0,0.5", (1, -1, 0)), ("1,2,0", (1, -1, 0)), ("2,1,2", (-1, 1, -1))]
+)
+def test_results_of_games_say_who_won(tmp_path: Path, numbers: str, outcomes: tuple[int, ...]) -> None:
+    said = numbers.split(",")
+    rows = [f"p{k % 4},q{k % 5},{said[k % 3]}" for k in range(60)]
+    rows = [
+        row.replace("q", "p") if k % 4 != k % 5 else row.replace(f"q{k % 5}", "p4")
+        for k, row in enumerate(rows)
+    ]
+    (path := tmp_path / "games.csv").write_text("\n".join(["player_1,player_2,result", *rows]))
+    votes = read_votes(read_delimited(read_padded(path), path))
+    assert votes is not None
+    assert votes.outcome[:3].tolist() == list(outcomes)
+    assert not votes.graded
+
+
+def test_numbers_of_two_sides_that_say_nothing_are_no_grades(tmp_path: Path) -> None:
+    rows = [f"p{k % 4},p{(k + 1 + k % 3) % 4},{k % 2}" for k in range(60)]
+    with pytest.raises(InputError, match="no column says in words which won") as refused:
+        read_text(tmp_path, "\n".join(["player_1,player_2,result", *rows]))
+    assert "grade" not in str(refused.value)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import shardwise
 from shardwise.papers import EXPERIMENTS
 from shardwise.papers.claims import make_claims
-from shardwise.papers.exhibit import read_printed
+from shardwise.papers.exhibit import Form, Shape, make_exhibit, read_layouts, read_printed
 
 PAPERS = Path(shardwise.__file__).parent / "papers"
 BELOW = ("shardwise.core.", "shardwise.io.", "shardwise.stats", "shardwise.papers.")
@@ -67,3 +69,51 @@ def test_every_claim_has_a_check_and_every_check_a_claim() -> None:
         ].tolist()
     with pytest.raises(KeyError):
         make_claims("F19", {})
+
+
+def test_layouts_are_those_of_tables_and_figures() -> None:
+    layouts = read_layouts()
+    assert layouts.keys() == {experiment.tag for experiment in EXPERIMENTS.values()}
+    common = {"title", "notes", "printed", "keys"}
+    for entries in layouts.values():
+        for label, entry in entries.items():
+            kind = Form if "x" in entry else Shape
+            assert entry.keys() <= {field.name for field in fields(kind)} | common, label
+            if "printed" in entry:
+                assert set(entry["keys"]) <= set(read_printed(entry["printed"]).columns) | {"shards"}, label
+
+
+def test_a_layout_takes_words_and_changes() -> None:
+    rows = pd.DataFrame({"shards": [5], "measure": ["AP"], "model": ["MD6"], "tau": [0.9], "width": [0.03]})
+    words = {"samples": 7, "measure": "AP"}
+    table = make_exhibit(
+        "F19", "Table 2", rows, ("more",), words=words, like={"collection": "T08"}, values=("tau",)
+    )
+    assert table.title == "steadiness over 7 splits of each number of shards, AP"
+    assert table.notes[-1] == "more"
+    assert len(table.notes) == 2
+    assert table.shape == Shape(
+        rows=("shards",), columns=("model",), values=("tau",), halves={"significant": "significant_half"}
+    )
+    printed = read_printed("f19-table-2", collection="T08").query("shards == 5 and model == 'MD6'")
+    assert table.data["tau_F19"].tolist() == printed["tau"].tolist()
+    figure = make_exhibit("J15", "Figure 2", pd.DataFrame(), rules=(0.1,))
+    assert figure.form is not None
+    assert (figure.form.ordered, figure.form.rules) == (True, (0.1,))
+
+
+def test_a_panel_draws_its_own_rows_and_shades_follow_the_order() -> None:
+    """Layers that hold data of their own would draw the rows of all panels in each."""
+    rows = pd.DataFrame(
+        {
+            "rank": [1, 2] * 4,
+            "other": [3, 4] * 4,
+            "splits": ["1:3", "2:2"] * 4,
+            "measure": ["AP"] * 4 + ["P@10"] * 4,
+        }
+    )
+    drawn = make_exhibit("V17", "Figure 6", rows).plot().to_dict()
+    assert drawn["facet"]["field"] == "measure"
+    assert all("data" not in layer for layer in drawn["spec"]["layer"])
+    colour = drawn["spec"]["layer"][0]["encoding"]["color"]["scale"]
+    assert colour == {"domain": ["1:3", "2:2"], "range": ["hsl(0, 0%, 80%)", "hsl(0, 0%, 0%)"]}

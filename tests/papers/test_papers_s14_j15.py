@@ -151,6 +151,14 @@ def test_tables_of_scores_give_what_they_can(trec3: Path) -> None:
         sw.papers.s14({})
 
 
+def test_measures_by_which_nothing_varies_are_refused() -> None:
+    constant = pd.DataFrame(0.3, index=range(12), columns=["a", "b", "c"])
+    varying = constant * np.random.default_rng(3).random((12, 3))
+    with pytest.raises(InputError, match="all scores of score are the same; leave that measure out"):
+        sw.papers.s14(constant)
+    assert sw.papers.s14({"same": constant, "other": varying}).labels[0] == "Table 3"
+
+
 @pytest.fixture(scope="module")
 def seeds() -> xr.DataArray:
     """Three settings of a system with twelve instances, and a deterministic one."""

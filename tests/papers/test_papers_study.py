@@ -83,6 +83,18 @@ def test_rates_and_power_are_those_of_the_laboratory(made, runs: sw.Collection) 
     assert set(study["Approaches, new topics"].data["collection"]) == {"runs", "questions"}
 
 
+def test_the_first_line_counts_claims_over_collections() -> None:
+    rows = pd.DataFrame(
+        {"paper": "F19", "claim": ["x"] * 3 + ["y"] * 3, "collection": ["a", "b", "c"] * 2, "verdict": HOLDS,
+         "p_holds": [1e-4] * 3 + [0.9] * 3, "p_fails": [0.9] * 3 + [1e-4, 1e-4, 0.2]}
+    )  # fmt: skip
+    answer = sw.papers.Study().answer({"verdicts": rows})
+    assert answer == (
+        "Of 2 claims judged on 3 collections, 1 hold in more than half of their collections and 1 fail "
+        "(95% confidence each)."
+    )
+
+
 def test_a_study_goes_on_where_it_stopped(made, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
     study, data, folder = made
     monkeypatch.setattr(sw, "calibrate", None)

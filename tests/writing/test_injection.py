@@ -21,7 +21,7 @@ from shardwise.cli.output import render_table
 from shardwise.core.text import escape_controls, shorten_name
 from shardwise.papers.exhibit import Exhibit, Form, Replication
 from shardwise.writing.downloads import list_downloads
-from shardwise.writing.replication import write_overview
+from shardwise.writing.replication import render_page
 
 pytestmark = pytest.mark.browser
 NAMES = list(PAYLOADS.values())
@@ -97,7 +97,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     replication = Replication("F19", NAMES[1], exhibits, {NAMES[0]: NAMES[2]}, tuple(NAMES))
     replication.write(made / "f19")
     (made / "f19" / "f19.html").rename(made / "replication.html")
-    (made / "papers.html").write_text(write_overview([replication], {NAMES[0]: NAMES[2]}), "utf-8")
+    (made / "papers.html").write_text(
+        render_page("Papers", [replication], refusals={NAMES[0]: NAMES[2]}), "utf-8"
+    )
     (made / "table.html").write_text(
         render_table(rows, Format.html, title=NAMES[1], notes=tuple(NAMES)), "utf-8"
     )

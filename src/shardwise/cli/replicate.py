@@ -19,7 +19,7 @@ from shardwise.io.atomic import write_atomically
 from shardwise.io.files import bare_name
 from shardwise.papers import EXPERIMENTS, Replication
 from shardwise.scoring.measures.names import parse_measure
-from shardwise.writing.replication import answer_replication, write_overview
+from shardwise.writing.replication import answer_replication, render_page, write_latex
 
 KEPT = "steps that were done are kept"
 REPEATED_MEASURE = "nDCG@10"
@@ -137,16 +137,20 @@ def replicate_all(options: Options) -> Result:
     """
     replications, refusals = [], {}
     for paper in ALL_PAPERS:
+        choices = list_choices(paper, options)
         try:
             data = _read_data(paper, options)
-            choices = list_choices(paper, options)
             replications.append(_run_paper(paper, data, choices, options, options.out / paper))
         except InputError as error:
             refusals[paper.upper()] = str(error)
+            if paper == "j15" and replications:
+                # its simulations need no data
+                replications.append(_run_paper(paper, None, choices, options, options.out / paper))
     if not replications:
         raise InputError(f"no paper can use these data: {next(iter(refusals.values()))}")
-    page = write_overview(replications, refusals)
-    write_atomically(options.out / "index.html", page.encode("utf-8", "backslashreplace"))
+    page = render_page("Five papers on these data", replications, refusals=refusals)
+    for name, text in (("index.html", page), ("tables.tex", write_latex(replications))):
+        write_atomically(options.out / name, text.encode("utf-8", "backslashreplace"))
     lines = [f"{replication.paper}: {answer_replication(replication)}" for replication in replications]
     lines += [f"{paper}: not made: {reason}" for paper, reason in refusals.items()]
     return Result((*lines, f"written to {options.out / 'index.html'}"))

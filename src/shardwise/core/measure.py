@@ -67,8 +67,11 @@ def classify_measure(name: str) -> str:
 
     >>> [classify_measure(name) for name in ("wer", "test_time_ms", "tokens_per_second", "cost_per_query", "accuracy")]
     ['error', 'amount', 'speed', 'amount', '']
+    >>> [classify_measure(name) for name in ("peak_rss_mb", "trans_err_cm", "ERR@20", "nERR")]
+    ['amount', 'error', '', '']
     """
-    tokens = [token.lower() for token in _TOKEN.findall(name)]
+    written = _TOKEN.findall(name)
+    tokens = [token.lower() for token in written]
     text = f" {' '.join(tokens)} "
     if kind := next((kind for phrase, kind in PHRASES.items() if f" {phrase} " in text), ""):
         return kind
@@ -80,6 +83,9 @@ def classify_measure(name: str) -> str:
     if any(_WORDS.get(token) == SPEED for token in tokens):
         return SPEED
     words = [token for token in tokens[:end] if token not in DROPPED] or tokens[:end]
+    if words[-1] == "err" and len(words) > 1 and words[-2] != "n" and "ERR" not in written:
+        # top1_err is an error, nERR and ERR are gains
+        return ERROR
     if words[-1] == "score" and len(words) > 1 and _WORDS.get(words[-2]) == ERROR:
         return ERROR
     of_clock = tokens[end : end + 1] == ["per"] and set(tokens[end + 1 :]) & CLOCK

@@ -99,6 +99,7 @@ class Figures(dict[tuple[Any, ...], Floats]):
         return self
 
 
+Key = tuple[Any, ...]
 Parts = Mapping[str, Floats]
 Statistic = Callable[[Figures], Parts]
 
@@ -197,6 +198,23 @@ class PaperClaim:
         """
         return np.asarray(margin <= 0.0 if self.direction == SOME else margin < 0.0)
 
+    def count_splits(self, margins: Floats) -> tuple[Bools, Bools]:
+        """Return on which splits all known parts support the claim, and on which some part opposes it.
+
+        Parameters
+        ----------
+        margins : array
+            (parts, splits) margins.
+
+        Returns
+        -------
+        tuple of array
+            As many answers as splits, twice.
+        """
+        known = np.isfinite(margins)
+        for_it = (self.find_supporting(margins) | ~known).all(axis=0)
+        return np.asarray(for_it), np.asarray((self.find_opposing(margins) & known).any(axis=0))
+
 
 def make_claims(paper: str, statistics: Mapping[str, Statistic]) -> tuple[PaperClaim, ...]:
     """Return the claims of a paper in the order of ``claims.csv``, each with its statistic."""
@@ -218,6 +236,22 @@ def divide(numerator: Floats, denominator: Floats) -> Floats:
     """Return a ratio, not defined where the denominator is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(denominator == 0.0, np.nan, numerator / denominator)
+
+
+def list_parts(figures: Figures, name: str, only: Sequence[Any] = (), part: str = "") -> Parts:
+    """Return all figures of a name, or those that are of some things, by what they are of; ``part`` names one alone."""
+    keys = [key for key in figures if key[0] == name and set(only) <= set(key)]
+    return {" ".join(map(str, key[1:])) or part: figures[key] for key in keys or [(name, *only)]}
+
+
+def compare(
+    figures: Figures, steps: Sequence[Sequence[Key]], by: Callable[..., Floats] = np.subtract
+) -> Parts:
+    """Return how figures, given by their keys, differ from others, or their ratios."""
+    return {
+        " against ".join(" ".join(map(str, key[1:])) for key in step): by(*(figures[key] for key in step))
+        for step in steps
+    }
 
 
 def spread_over_splits(whole: Floats, left_out: Floats) -> Floats:
@@ -292,9 +326,7 @@ def decide_claim(claim: PaperClaim, frames: Frames, printed: Figures, absence: s
     margins = np.stack(
         [each.margins if len(each.margins) == count else np.full(count, each.margin) for each in judged]
     )
-    known = np.isfinite(margins)
-    for_it = (claim.find_supporting(margins) | ~known).all(axis=0)
-    against = (claim.find_opposing(margins) & known).any(axis=0)
+    for_it, against = claim.count_splits(margins)
     here = HOLDS if for_it.all() else FAILS if against.all() else UNDECIDED
     # the part that decides: the one that comes nearest to failing
     least = judged[int(np.argmin(highest if verdict == FAILS else lowest))]
@@ -360,14 +392,12 @@ def _judge_print(claim: PaperClaim, printed: Figures) -> str:
     except CannotSayError:
         return UNKNOWN
     margins = claim.measure_margins(np.stack(np.broadcast_arrays(*parts)))
-    known = np.isfinite(margins)
-    tracks = known.any(axis=0)
-    if not tracks.any():
+    margins = np.atleast_2d(margins)
+    margins = margins[:, np.isfinite(margins).any(axis=0)]
+    if not (total := margins.shape[1]):
         return UNKNOWN
-    for_it = np.atleast_1d((claim.find_supporting(margins) | ~known).all(axis=0) & tracks)
-    against = np.atleast_1d((claim.find_opposing(margins) & known).any(axis=0) & tracks)
-    verdict = HOLDS if for_it[tracks].all() else FAILS if against[tracks].all() else UNDECIDED
-    total = int(tracks.sum())
+    for_it, against = claim.count_splits(margins)
+    verdict = HOLDS if for_it.all() else FAILS if against.all() else UNDECIDED
     return f"{verdict} ({int(for_it.sum())} of {total})" if total > 1 else verdict
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import os
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import cache
@@ -42,6 +43,8 @@ class Form:
         Line, point or bar.
     rules : tuple of float
         Values of y that have a reference line.
+    ordered : bool
+        Whether the values of ``series`` are in order, which shades of one colour show.
     """
 
     x: str
@@ -52,6 +55,7 @@ class Form:
     band: tuple[str, str] | None = None
     mark: Mark = "line"
     rules: tuple[float, ...] = ()
+    ordered: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,6 +199,8 @@ class Replication:
         One for each claim.
     is_own : bool
         Whether the data have the sizes of a collection of the paper, whose cells may equal print.
+    answer : str
+        First line, where there are no verdicts to count.
     """
 
     paper: str
@@ -204,6 +210,7 @@ class Replication:
     notes: tuple[str, ...] = ()
     verdicts: tuple[ClaimVerdict, ...] = ()
     is_own: bool = False
+    answer: str = ""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -241,6 +248,44 @@ class Replication:
     def __str__(self) -> str:
         text: str = late.call_bound("replication_text", self)
         return text
+
+
+@cache
+def read_layouts() -> dict[str, dict[str, dict[str, Any]]]:
+    """Return what ``exhibits.toml`` says of the tables and figures of every paper."""
+    text = (
+        resources.files("shardwise.papers").joinpath("printed", "exhibits.toml").read_text(encoding="utf-8")
+    )
+    return tomllib.loads(text)
+
+
+def make_exhibit(
+    paper: str,
+    label: str,
+    data: pd.DataFrame,
+    notes: Sequence[str] = (),
+    *,
+    words: Mapping[str, Any] | None = None,
+    like: Mapping[str, Any] | None = None,
+    summary: pd.DataFrame | None = None,
+    **changes: Any,
+) -> Exhibit:
+    """Return rows laid out as ``exhibits.toml`` says of a label, beside the printed values that have ``like``.
+
+    ``words`` fill the texts, ``changes`` replace fields of the layout, ``notes`` follow those of the layout.
+    """
+    entry, words = read_layouts()[paper][label] | changes, words or {}
+    if "printed" in entry:
+        data = join_printed(data, read_printed(entry["printed"], **(like or {})), entry["keys"], paper)
+    layout = Form if "x" in entry else Shape
+    facts = {field.name: entry[field.name] for field in fields(layout) if field.name in entry}
+    facts = {name: tuple(fact) if isinstance(fact, list) else fact for name, fact in facts.items()}
+    if "titles" in facts:
+        facts["titles"] = tuple(text.format(**words) for text in facts["titles"])
+    texts = tuple(text.format(**words) for text in entry.get("notes", ()))
+    label, title = label.format(**words), entry["title"].format(**words)
+    drawn: dict[str, Any] = {"form" if layout is Form else "shape": layout(**facts)}
+    return Exhibit(label, title, data, (*texts, *notes), summary=summary, **drawn)
 
 
 @cache

@@ -30,7 +30,7 @@ from shardwise.papers.claims import (
     draw_topics,
     measure_claims,
 )
-from shardwise.papers.exhibit import ClaimVerdict, Exhibit, Frames, Replication
+from shardwise.papers.exhibit import ClaimVerdict, Exhibit, Frames, Replication, make_exhibit
 
 NO_DOCUMENTS = "a table of scores has no documents to divide"
 SOME = 8
@@ -80,21 +80,17 @@ class PaperData:
         return str(next(iter(self.scores.data_vars)))
 
     @property
-    def systems(self) -> int:
-        """Number of systems."""
-        return int(self.scores.sizes["system"])
-
-    @property
-    def topics(self) -> int:
-        """Number of topics."""
-        return int(self.scores.sizes["topic"])
+    def sizes(self) -> frozenset[tuple[int, int]]:
+        """Systems and topics of each collection or table."""
+        named = list(self.named.values()) or [self.scores]
+        runs = [(len(each.systems), len(each.topics)) for each in named if isinstance(each, sw.Collection)]
+        tables = [each.sizes for each in named if not isinstance(each, sw.Collection)]
+        return frozenset([*runs, *((int(n.get("system", 0)), int(n.get("topic", 20))) for n in tables)])
 
     @property
     def units(self) -> int:
-        """Number of topics that verdicts resample; the least of several collections, 2 where there are none."""
-        tables = [each for each in self.named.values() if isinstance(each, xr.Dataset)] or [self.scores]
-        sizes = [len(each.topics) for each in self.named.values() if isinstance(each, sw.Collection)]
-        return min(sizes or [int(each.sizes.get("topic", 2)) for each in tables])
+        """Number of topics that verdicts resample; the least of several collections, 20 where all is simulated."""
+        return min(topics for _, topics in self.sizes)
 
     @property
     def description(self) -> str:
@@ -203,6 +199,25 @@ class PaperExperiment:
             In the order of the paper.
         """
         raise NotImplementedError
+
+    def answer(self, frames: Frames) -> str:
+        """Return the first line of a page without verdicts to count.
+
+        Parameters
+        ----------
+        frames : dict of DataFrame
+            Rows of all steps.
+
+        Returns
+        -------
+        str
+            One or two sentences.
+        """
+        return ""
+
+    def show(self, label: str, data: pd.DataFrame, notes: Sequence[str] = (), **choices: Any) -> Exhibit:
+        """Return a table or figure of this paper, laid out as ``exhibits.toml`` says; see `make_exhibit`."""
+        return make_exhibit(self.tag, label, data, notes, **choices)
 
     def list_facts(self, source: Any) -> dict[str, str]:
         """Return options and sizes to state, by name.
@@ -353,13 +368,9 @@ class PaperExperiment:
         facts = {"data": source.description, **self.list_facts(source)}
         if absence := self.explain_absence(source):
             facts["not made"] = absence
-        tables = [source.scores, *(each for each in source.named.values() if isinstance(each, xr.Dataset))]
-        sizes = {(each.sizes.get("system", 0), each.sizes.get("topic", 0)) for each in tables}
-        sizes |= {
-            (len(c.systems), len(c.topics)) for c in source.named.values() if isinstance(c, sw.Collection)
-        }
-        is_own = bool(sizes & self.own_sizes)
-        return Replication(self.tag, self.title, exhibits, facts, source.notes, verdicts, is_own)
+        is_own = bool(source.sizes & self.own_sizes)
+        answer = self.answer(frames)
+        return Replication(self.tag, self.title, exhibits, facts, source.notes, verdicts, is_own, answer)
 
     def _make_key(self, source: PaperData) -> str:
         """Return one word for paper, version, options and data, under which finished steps are kept."""
@@ -367,9 +378,7 @@ class PaperExperiment:
         digest = hashlib.blake2b(digest_size=8)
         facts = [self.tag, sw.__version__, choices, list(source.named)]
         digest.update(json.dumps(facts, default=str, sort_keys=True).encode())
-        whole: list[Any] = (
-            [source.scores] if source.collection is None else [source.collection, source.scores]
-        )
+        whole: list[Any] = [each for each in (source.collection, source.scores) if each is not None]
         for each in source.named.values() or whole:
             if not isinstance(each, sw.Collection):
                 digest.update(json.dumps(each.to_dict(), default=str).encode("utf-8", "surrogateescape"))
@@ -483,16 +492,19 @@ def refuse_dimensions(scores: xr.Dataset | xr.DataArray, known: Sequence[str]) -
 def drop_topics(scores: xr.Dataset) -> tuple[xr.Dataset, tuple[str, ...]]:
     """Leave out topics that some system lacks in some measure; return a note of them too, if there are any."""
     whole, names = find_whole(scores)
+    notes = describe_gaps(whole, names, "system")
+    return (scores.isel(topic=np.flatnonzero(whole)), notes) if notes else (scores, ())
+
+
+def describe_gaps(whole: Bools, names: Any, noun: str) -> tuple[str, ...]:
+    """Return a note of the topics that are not whole, if there are any; refuse to keep fewer than two."""
     if whole.all():
-        return scores, ()
-    gaps = f"{format_count(int((~whole).sum()), 'topic')} of {names.size}"
+        return ()
+    gaps = f"{int((~whole).sum())} of {format_count(whole.size, 'topic')}"
     if whole.sum() < 2:
-        raise InputError(
-            f"{gaps} lack the score of some system, which leaves {int(whole.sum())}",
-            remedy="leave out the systems with gaps, or complete the table",
-        )
-    note = f"{gaps} lack a score of some system and are left out: {name_topics(names[~whole].tolist())}."
-    return scores.isel(topic=np.flatnonzero(whole)), (note,)
+        problem = f"{gaps} lack the score of some {noun}, which leaves {int(whole.sum())}"
+        raise InputError(problem, remedy=f"leave out the {noun}s with gaps, or complete the table")
+    return (f"{gaps} lack a score of some {noun} and are left out: {name_topics(names[~whole].tolist())}.",)
 
 
 def find_whole(scores: xr.Dataset) -> tuple[Bools, Any]:

@@ -18,7 +18,7 @@ from shardwise.core.arrays import Floats
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
 from shardwise.papers.claims import CannotSayError, Figures, Parts, divide, make_claims, spread_over_splits
-from shardwise.papers.exhibit import Exhibit, Form, Frames, Replication, Shape, join_printed, read_printed
+from shardwise.papers.exhibit import Exhibit, Frames, Replication, join_printed, read_printed
 from shardwise.papers.experiment import (
     PaperData,
     PaperExperiment,
@@ -29,7 +29,15 @@ from shardwise.papers.experiment import (
     join_rows,
     replicate_paper,
 )
-from shardwise.papers.shard_fits import HSD, ModelFits, correlate_ranks, find_cuts, fit_models, measure_sem
+from shardwise.papers.shard_fits import (
+    HSD,
+    ModelFits,
+    correlate_ranks,
+    find_cuts,
+    fit_models,
+    measure_sem,
+    read_tables,
+)
 from shardwise.stats import studentized_range
 from shardwise.stats.student import student_critical
 
@@ -50,19 +58,7 @@ TRACKS = {129: "T08", 104: "T09", 72: "T27"}
 """Printed tracks by their number of runs."""
 FIGURES = ("omega_sq", "significant", "not_significant", "top_group")
 LEAVE = "leave"
-RANKS = "system, best first"
 KEYS = ["measure", "shards", "model"]
-
-ABOUT_CHANGES = (
-    "Two printed percentages do not follow from the printed counts: MD6 over MD5, significant pairs, is given as "
-    "+15.84 (2 shards) and +25.43 (10 shards), while 5889/5173 and 5947/4818 give +13.84 and +23.43."
-)
-ABOUT_TABLE_2 = (
-    "F19 says that its Table 2 is of MD6. Table 1 has 5889, 5935 and 5947 significant pairs under MD6 for 2, 5 and 10 "
-    "shards, Table 2 has 5142, 5051 and 5009, close to MD3 to MD5 in Table 1 (5173 to 5180, 5129 to 5140, 4818 to "
-    "4833). Both MD3 and MD6 are therefore shown. Its last column is called the share of pairs that all samples find; "
-    "5142.2 / 8256 = .6228 shows that it is significant pairs over all pairs. The CSV file has both."
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,7 +120,9 @@ class F19(PaperExperiment):
             splits = max(self.samples, self.claim_splits)
             facts["splits"] = f"{self.samples} of each number of shards, verdicts {splits}, seed {self.seed}"
             facts["undefined scores"] = "left out" if self.fill == LEAVE else str(self.fill)
-        printed = f"Table 1 for T08 (8256 pairs), Table 2 for {TRACKS.get(source.systems, 'T08')}"
+        printed = (
+            f"Table 1 for T08 (8256 pairs), Table 2 for {TRACKS.get(source.scores.sizes['system'], 'T08')}"
+        )
         return {**facts, "in brackets": f"printed by Ferro & Sanderson, {printed}"}
 
     def list_steps(self, source: PaperData) -> Mapping[str, Step]:
@@ -166,14 +164,16 @@ class F19(PaperExperiment):
                 ):
                     continue
                 filled = sw.fill_undefined(scores[measure], self.fill)
-                tables = filled.transpose("split", "topic", "system", "shard").to_numpy()[:, kept]
+                tables = read_tables(filled)[:, kept]
                 fits = fit_models(tables, weights, MODELS)
                 figures["tau", measure, count] = correlate_ranks(fits.means, reference[measure])
                 if measure == first:
                     measure_models(figures, measure, tables, weights, fits, self.alpha)
                     continue
                 for model in DRAWN[1:]:
-                    figures["width", measure, count, model] = 2.0 * fits.halve_tukey(model, self.alpha)
+                    figures["width", measure, count, model] = fits.find_difference(
+                        model, HSD._replace(alpha=self.alpha)
+                    )
         return figures
 
     def read_figures(self) -> Figures:
@@ -239,6 +239,7 @@ class F19(PaperExperiment):
     def build_exhibits(self, frames: Frames, source: PaperData) -> Iterator[Exhibit]:
         """Lay out Tables 1 and 2 and draw Figures 1, 3, 4 and 5."""
         first, table = source.first, frames["table_1"]
+        words = {"measure": first, "alpha": self.alpha, "samples": self.samples}
         has_shards = bool((table["shards"] > 1).any())
         counts = sorted({self._choose_shards(table, n) for n in TABLE_1_SHARDS}) if has_shards else [1]
         tau = {count: _format_tau(table, first, count) for count in counts}
@@ -251,75 +252,54 @@ class F19(PaperExperiment):
                 for n in counts
             ]
         )
-        shape = Shape(rows=("model",), columns=("columns",), values=FIGURES, only={"measure": (first,)})
-        label = f"models compared, {first}, one split of each number of shards"
-        yield Exhibit("Table 1", label, titled, shape=shape, summary=shown)
+        yield self.show("Table 1", titled, words=words, summary=shown, only={"measure": (first,)})
         if has_shards:
             changes = compute_changes(printed)
             both = join_printed(compute_changes(table), changes, [*KEYS, "versus"], self.tag)
-            shape = Shape(
-                rows=("model", "versus"),
-                columns=("shards",),
-                values=("% omega_sq", "% significant", "% top_group"),
-                only={"measure": (first,), "shards": counts},
-            )
-            label = f"change from each smaller model in percent, {first}"
-            yield Exhibit("Table 1, percentage rows", label, both, (ABOUT_CHANGES,), shape=shape)
+            only = {"measure": (first,), "shards": counts}
+            yield self.show("Table 1, percentage rows", both, words=words, only=only)
         if "table_2" in frames and len(frames["table_2"]):
             # Table 2 stands beside the printed track that has as many runs
-            printed = read_printed("f19-table-2", collection=TRACKS.get(source.systems, "T08"))
-            joined = join_printed(frames["table_2"], printed, KEYS, self.tag)
-            shape = Shape(
-                rows=("shards",),
-                columns=("model",),
-                values=("tau", "width", "significant", "share"),
-                halves={"significant": "significant_half"},
-                only={"measure": (source.first,), "model": ("MD3", "MD6")},
-            )
-            title = f"steadiness over {self.samples} splits of each number of shards, {source.first}"
-            yield Exhibit("Table 2", title, joined, (ABOUT_TABLE_2,), shape=shape)
+            like = {"collection": TRACKS.get(source.scores.sizes["system"], "T08")}
+            only = {"measure": (first,), "model": ("MD3", "MD6")}
+            yield self.show("Table 2", frames["table_2"], words=words, like=like, only=only)
         # the studentized range for the paper's numbers of systems and for those of the data
         q = np.linspace(0.0, 8.0, 161)
         rows = []
-        for r, error_df in (*RANGES, (source.systems, (source.topics - 1) * (source.systems - 1))):
+        for r, error_df in (
+            *RANGES,
+            (
+                source.scores.sizes["system"],
+                (source.scores.sizes["topic"] - 1) * (source.scores.sizes["system"] - 1),
+            ),
+        ):
             critical = float(studentized_range.isf(self.alpha, r, error_df))
             label = f"{r} systems, {error_df} df: Q = {critical:.3f}"
             cdf = 1.0 - studentized_range.sf(q, r, error_df)
             rows.append(pd.DataFrame({"q": q, "cdf": cdf, "distribution": label}))
-        titles, rules = ("studentized range", "probability"), (1.0 - self.alpha,)
-        form = Form(x="q", y="cdf", titles=titles, series="distribution", rules=rules)
-        title = f"studentized range and its critical value at {self.alpha:g}; the last distribution is that of MD1 here"
-        yield Exhibit("Figure 1", title, join_rows(rows), form=form)
-        yield from self._draw_bands(frames["intervals"], table, first)
-
-    def _draw_bands(self, lines: pd.DataFrame, table: pd.DataFrame, first: str) -> Iterator[Exhibit]:
-        """Draw the intervals of all systems: by kind (Figure 3), by model (4) and by number of shards (5)."""
-        common: dict[str, Any] = {"x": "rank", "y": "estimate", "band": ("lower", "upper"), "panel": "panel"}
-        rows = lines[lines["measure"] == first]
-        whole_rows, last = rows[rows["model"] == WHOLE], rows[rows["model"] == "MD6"]
+        yield self.show("Figure 1", join_rows(rows), words=words, rules=(1.0 - self.alpha,))
+        # intervals of all systems: by kind (Figure 3), by model (4) and by number of shards (5)
+        lines = frames["intervals"]
+        bands = lines[lines["measure"] == first]
+        whole_rows, last = bands[bands["model"] == WHOLE], bands[bands["model"] == "MD6"]
         panels = [whole_rows.assign(panel="whole collection, MD1")]
         if len(last):
             three = self._choose_shards(table, FIGURE_3_SHARDS)
             panels.append(last[last["shards"] == three].assign(panel=f"{three} shards, MD6"))
-        form = Form(**common, titles=(RANKS, first), series="kind")
-        title = "three kinds of intervals: Tukey (eq. 3), SEM (eq. 4), ANOVA (eq. 5)"
-        yield Exhibit("Figure 3", title, join_rows(panels), form=form)
+        yield self.show("Figure 3", join_rows(panels), words={"measure": first})
         if not len(last):
             return
         ten = self._choose_shards(table, FIGURE_4_SHARDS)
         tukey = lines[lines["kind"] == "tukey"]
         titles = {name: _format_tau(table, name, ten, name) for name in dict.fromkeys(tukey["measure"])}
         four = tukey[tukey["shards"].isin([1, ten])].assign(panel=lambda f: f["measure"].map(titles))
-        form = Form(**common, titles=(RANKS, "mean"), series="model")
-        yield Exhibit("Figure 4", f"Tukey intervals by model, {ten} shards", four, form=form)
+        yield self.show("Figure 4", four, words={"shards": ten})
         narrow = tukey[(tukey["measure"] == first) & tukey["model"].isin([WHOLE, "MD6"])]
         five = [
             narrow[narrow["shards"].isin([1, count])].assign(panel=_format_tau(table, first, count))
             for count in sorted(set(table["shards"]) - {1})
         ]
-        form = Form(**common, titles=(RANKS, first), series="model")
-        title = "Tukey intervals of MD1 and MD6 by number of shards"
-        yield Exhibit("Figure 5", title, join_rows(five), form=form)
+        yield self.show("Figure 5", join_rows(five), words={"measure": first})
 
 
 def f19(data: Any, **choices: Any) -> Replication:
@@ -373,7 +353,7 @@ def measure_models(
         figures["pairs", measure, shards, model] = counts[model, rule]
         figures["omega", measure, shards, model] = fits.measure_omega(model)
         figures["top", measure, shards, model] = fits.count_top(model, rule)
-        figures["width", measure, shards, model] = 2.0 * fits.halve_tukey(model, alpha)
+        figures["width", measure, shards, model] = fits.find_difference(model, rule)
         figures["anova", measure, shards, model] = 2.0 * float(student_critical(alpha, float(df))) * spread
 
 

@@ -13,8 +13,8 @@ import xarray as xr
 
 import shardwise as sw
 from shardwise.core.arrays import Floats
-from shardwise.papers.claims import CannotSayError, Figures, Parts, divide, make_claims
-from shardwise.papers.exhibit import Exhibit, Frames, Replication, Shape, join_printed, read_printed
+from shardwise.papers.claims import CannotSayError, Figures, Parts, compare, divide, list_parts, make_claims
+from shardwise.papers.exhibit import Exhibit, Frames, Replication, read_printed
 from shardwise.papers.experiment import (
     PaperData,
     PaperExperiment,
@@ -25,7 +25,7 @@ from shardwise.papers.experiment import (
     replicate_paper,
     score_covered,
 )
-from shardwise.papers.shard_fits import Rule, compare_splits, find_cuts, fit_models, read_signs
+from shardwise.papers.shard_fits import Rule, compare_splits, find_cuts, fit_models, read_signs, read_tables
 
 MEASURES = ("AP", "P@10")
 COUNTS = (2, 3, 5)
@@ -50,28 +50,12 @@ FILLS = ("zero", "lq", "mean", "one")
 TRIMS = ("share", "percent", "count")
 """How αk/(2N) is read: Tables 3 and 4."""
 SIZES = ("width", "least", "largest")
-KEYS = ["shards", "measure", "model"]
 RULES = {HSD: Rule("hsd"), T_BH: Rule("t"), BOOT: Rule("bootstrap", smooth=True)}
 TAILS = {tails: Rule("bootstrap", tails=tails) for tails in (1, 2)}
 
 ABOUT_WIDTHS = (
     "As from infinitely many bootstrap samples all systems share one distribution, so that the widest and the "
     "narrowest interval are equal; min and max need --resamples 10000."
-)
-ABOUT_TRIM = (
-    "FF21 treats αk/(2N) as the number of estimates to drop at either end; its public code drops that many percent, "
-    "two or three of 10,000. So read (percent) intervals are about 1.75 times as wide as with V17's share, and the "
-    "widths that V17 printed are 1.65 to 1.81 times those of FF21; dropping a count makes them 1.8 to 1.9 times as "
-    "wide. FF21 calls its modified intervals closer to V17's, and replicating the intervals an open issue."
-)
-ABOUT_TABLE_4 = (
-    "Pairs whose intervals do not overlap, by the widths that V17 printed for TREC-3; for other runs these widths mean "
-    "little. The CSV file has the pairs by our own widths too."
-)
-ABOUT_TABLE_5 = (
-    "The bootstrap is two-tailed in the authors' code. What Table 5 prints as bANOVA(BH) compares raw p-values with "
-    "alpha (bANOVA(raw) here): Tables 6 to 8 imply 6752 to 6822, 7198 to 7205 and 7549 to 7553 pairs where Table 5 "
-    "prints 6866.6, 7231.8 and 7563.4. Off the diagonal: pairs that the row finds and the column does not."
 )
 
 
@@ -236,7 +220,7 @@ class FF21(PaperExperiment):
         scores = self._score_even(source, METHODS_SHARDS, splits)
         models = MODELS if "shard" in scores.dims else (WHOLE,)
         weights = self.resample_topics(scores.sizes["topic"])
-        fits = fit_models(_read_tables(sw.fill_undefined(scores, "zero")), weights, models)
+        fits = fit_models(read_tables(sw.fill_undefined(scores, "zero")), weights, models)
         rules = self._set_level(RULES)
         keys = [(model, rule) for model in models for rule in rules.values()]
         pairs, cuts = find_cuts(fits, keys)
@@ -274,7 +258,7 @@ class FF21(PaperExperiment):
             scores, _ = score_covered(source.collection, shards, self.measures, "even", jobs=self.jobs, **how)
             weights = self.resample_topics(scores.sizes["topic"])
             for measure, values in scores.data_vars.items():
-                fits = fit_models(_read_tables(values), weights, (WITHOUT, WITH))
+                fits = fit_models(read_tables(values), weights, (WITHOUT, WITH))
                 keys = [(model, rule) for model in (WITHOUT, WITH) for rule in tails.values()]
                 pairs = find_cuts(fits, keys)[0]
                 for model, rule in keys:
@@ -289,7 +273,7 @@ class FF21(PaperExperiment):
         keys = [(model, rule) for model in MODELS[1:] for rule in rules.values()]
         signs: dict[tuple[str, str, str], list[Any]] = {}
         for fill in FILLS:
-            fits = fit_models(_read_tables(sw.fill_undefined(scores, fill)), weights, MODELS[1:])
+            fits = fit_models(read_tables(sw.fill_undefined(scores, fill)), weights, MODELS[1:])
             cuts = find_cuts(fits, keys)[1]
             for model in MODELS[1:]:
                 for name, rule in rules.items():
@@ -335,83 +319,37 @@ class FF21(PaperExperiment):
     def build_exhibits(self, frames: Frames, source: PaperData) -> Iterator[Exhibit]:
         """Lay out Tables 1 to 8."""
         if "widths" in frames:
-            yield from self._show_widths(frames, source)
+            left_out = describe_left_out(frames, source.scores.sizes["topic"])
+            # without drawn samples the widths of all systems are equal
+            drawn = self.n_resamples is not None
+            sizes = SIZES if drawn else SIZES[:1]
+            for tails, part in frames["widths"].groupby("tails"):
+                rows = part.drop(columns="tails").reset_index(drop=True)
+                notes = (*(() if drawn else (ABOUT_WIDTHS,)), *left_out) if tails == 1 else ()
+                values, like = (*sizes, "significant"), {"tails": tails}
+                yield self.show(f"Table {tails}", rows, notes, like=like, values=values)
+            trims = frames["trims"]
+            shown = int(trims["shards"].iloc[(trims["shards"] - 3).abs().argmin()])
+            part = trims[trims["shards"] == shown].drop(columns="shards").reset_index(drop=True)
+            yield self.show("Table 3", part, words={"shards": shown}, values=sizes)
+            apart = frames["apart"]
+            names = [n for n in ("V17 mean", "V17 min", "V17 max") if n in set(apart["widths"])]
+            yield self.show("Table 4", apart, only={"widths": names or TRIMS})
         shards = f"{METHODS_SHARDS} shards" if source.collection is not None else "the shards of the table"
         shards = shards if source.has_shards else "whole collection"
-        five = join_printed(
-            frames["methods"], read_printed("ff21-table-5"), ["model", "approach", "other"], self.tag
-        )
-        shape = Shape(
-            rows=("model", "approach"), columns=("other",), values=("pairs",), halves={"pairs": "half_width"}
-        )
-        title = f"pairs found by each approach and beyond others, {shards}, {source.first}"
-        yield Exhibit("Table 5", title, five, (ABOUT_TABLE_5,), shape=shape)
+        yield self.show("Table 5", frames["methods"], words={"shards": shards, "measure": source.first})
         if frames["steady"]["PAA"].notna().any():
-            six = join_printed(
-                frames["steady"], read_printed("ff21-table-6"), ["model", "approach"], self.tag
-            )
-            shape = Shape(
-                rows=("model", "approach"),
-                values=("PAA", "PPA", "AD"),
-                halves={"PAA": "PAA_half", "PPA": "PPA_half"},
-            )
-            title = "agreement between splits on what differs (PAA) and on what does not (PPA)"
-            yield Exhibit("Table 6", title, six, shape=shape)
-        yield from self._show_fills(frames)
-
-    def _show_widths(self, frames: Frames, source: PaperData) -> Iterator[Exhibit]:
-        """Lay out Tables 1 to 4."""
-        left_out = describe_left_out(frames, source.topics)
-        both = join_printed(frames["widths"], read_printed("ff21-tables-1-2"), [*KEYS, "tails"], self.tag)
-        # without drawn samples the widths of all systems are equal
-        drawn = self.n_resamples is not None
-        sizes = SIZES if drawn else SIZES[:1]
-        for number, words in ((1, "one-tailed"), (2, "two-tailed")):
-            rows = both[both["tails"] == number].drop(columns="tails").reset_index(drop=True)
-            shape = Shape(rows=("shards", "measure"), columns=("model",), values=(*sizes, "significant"))
-            notes = (*(() if drawn else (ABOUT_WIDTHS,)), *left_out) if number == 1 else ()
-            title = f"interval widths and significant pairs, {words} bootstrap"
-            yield Exhibit(f"Table {number}", title, rows, notes, shape=shape)
-        trims = frames["trims"]
-        shown = int(trims["shards"].iloc[(trims["shards"] - 3).abs().argmin()])
-        part = trims[trims["shards"] == shown].drop(columns="shards").reset_index(drop=True)
-        three = join_printed(
-            part, read_printed("ff21-table-3"), ["measure", "model", "trim", "sample"], self.tag
-        )
-        shape = Shape(
-            rows=("sample", "measure"), columns=("model",), values=sizes, only={"trim": ("percent",)}
-        )
-        title = f"widths with αk/(2N) percent dropped at either end, {shown} shards"
-        yield Exhibit("Table 3", title, three, (ABOUT_TRIM,), shape=shape)
-        apart = join_printed(frames["apart"], read_printed("ff21-table-4"), [*KEYS, "widths"], self.tag)
-        names = [n for n in ("V17 mean", "V17 min", "V17 max") if n in set(apart["widths"])]
-        names = names or list(TRIMS)
-        shape = Shape(
-            rows=("shards", "measure"), columns=("model", "widths"), values=("significant",),
-            only={"widths": names},
-        )  # fmt: skip
-        yield Exhibit("Table 4", "pairs whose intervals do not overlap", apart, (ABOUT_TABLE_4,), shape=shape)
-
-    def _show_fills(self, frames: Frames) -> Iterator[Exhibit]:
-        """Lay out Tables 7 and 8."""
+            yield self.show("Table 6", frames["steady"])
         for number, model in ((7, WITH), (8, "MD6")):
             if f"fills-{model}" in frames:
-                keys = ["shards", "model", "approach", "fill", "other"]
-                rows = join_printed(frames[f"fills-{model}"], read_printed("ff21-tables-7-8"), keys, self.tag)
+                rows = frames[f"fills-{model}"]
                 # at the fewest shards that leave cells undefined
                 undefined = rows[rows["undefined"] > 0]["shards"]
                 shown = int(undefined.min()) if len(undefined) else min(self.fill_shards)
                 cells = rows.groupby("shards")["undefined"].first()
                 listed = ", ".join(f"{n} ({s} shards)" for s, n in cells.items())
-                note = f"Undefined topic–shard cells of all splits: {listed}."
-                shape = Shape(
-                    rows=("approach", "fill"), columns=("other",), values=("PD",), halves={"PD": "half_width"},
-                    only={"shards": (shown,)},
-                )  # fmt: skip
-                title = (
-                    f"passive disagreements between fills, {model}, {shown} shards; same fill: between splits"
-                )
-                yield Exhibit(f"Table {number}", title, rows, (note,), shape=shape)
+                words, only = {"shards": shown, "undefined": listed}, {"shards": (shown,)}
+                yield self.show(f"Table {number}", rows, words=words, only=only)
 
 
 def ff21(data: Any, **choices: Any) -> Replication:
@@ -430,12 +368,6 @@ def ff21(data: Any, **choices: Any) -> Replication:
         Verdicts and tables.
     """
     return replicate_paper(FF21, data, **choices)
-
-
-def _read_tables(scores: xr.DataArray) -> Floats:
-    """Return scores as (splits, topics, systems, shards), with one shard where there are none."""
-    values = scores if "shard" in scores.dims else scores.expand_dims("shard")
-    return np.asarray(values.transpose("split", "topic", "system", "shard").to_numpy(), np.float64)
 
 
 def measure_extent(fit: Any, alpha: float, tails: int, trim: str) -> tuple[float, float, float]:
@@ -467,23 +399,6 @@ def _compare_steps(figures: Figures, ladder: Sequence[str], name: str) -> Parts:
     }
 
 
-def _compare_models(
-    figures: Figures, name: str, steps: Sequence[tuple[str, str]], sign: float = 1.0
-) -> Parts:
-    """Return by how much a figure changes from model to model, for every approach."""
-    return {
-        f"{approach}, {large} against {small}": sign
-        * (figures[name, large, approach] - figures[name, small, approach])
-        for approach in (BOOT, T_BH, HSD)
-        for small, large in steps
-    }
-
-
-def find_outside(figures: Figures, small: str, large: str) -> Parts:
-    """Return how many pairs of the smaller approach the larger one does not find."""
-    return {model: figures["outside", model, small, large] for model in figures.list_levels("outside")}
-
-
 def weigh_correction(figures: Figures) -> Parts:
     """Return by how many pairs the correction adds more than the bootstrap."""
     return {
@@ -494,30 +409,9 @@ def weigh_correction(figures: Figures) -> Parts:
     }
 
 
-def list_paa(figures: Figures) -> Parts:
-    """Return PAA of every approach and model."""
-    return {
-        f"{model}, {approach}": figures["PAA", model, approach]
-        for model in MODELS
-        for approach in (BOOT, T_BH, HSD)
-    }
-
-
 def spread_paa(figures: Figures) -> Parts:
     """Return how far the approaches' PAA lie apart, by model."""
-    return {
-        model: np.ptp([figures["PAA", model, approach] for approach in (BOOT, T_BH, HSD)], axis=0)
-        for model in MODELS
-    }
-
-
-def oppose_splits(figures: Figures) -> Parts:
-    """Return in how many pairs splits prefer different systems significantly."""
-    return {
-        f"{model}, {approach}": figures["AD", model, approach]
-        for model in MODELS
-        for approach in (BOOT, T_BH, HSD)
-    }
+    return {model: np.ptp([figures["PAA", model, rule] for rule in RULES], axis=0) for model in MODELS}
 
 
 def change_by_fill(figures: Figures) -> Parts:
@@ -536,15 +430,6 @@ def depend_on_fill(figures: Figures) -> Parts:
         for approach in (HSD, BOOT)
     ]
     return {f"{HSD} less {BOOT}": means[0] - means[1]}
-
-
-def grow_with_fill(figures: Figures) -> Parts:
-    """Return by how much the disagreement between splits grows from fill 0 to fill 1, MD3."""
-    return {
-        approach: figures["PD", WITH, approach, FILLS[-1], FILLS[-1]]
-        - figures["PD", WITH, approach, FILLS[0], FILLS[0]]
-        for approach in (HSD, BOOT)
-    }
 
 
 def narrow_interaction(figures: Figures) -> Parts:
@@ -572,25 +457,29 @@ def approach_print(figures: Figures) -> Parts:
     return parts
 
 
-STEPS = tuple(pairwise(MODELS))
+STEPS = [((large, rule), (small, rule)) for rule in RULES for small, large in pairwise(MODELS)]
+ENDS = [((MODELS[-1], rule), (MODELS[0], rule)) for rule in RULES]
 FF21.claims = make_claims(
     "FF21",
     {
         "two tails nearer to print": approach_print,
         "interaction narrows intervals": narrow_interaction,
-        "HSD within t with BH": partial(find_outside, small=HSD, large=T_BH),
-        "t with BH within the bootstrap": partial(find_outside, small=T_BH, large=BOOT),
+        "HSD within t with BH": partial(list_parts, name="outside", only=(HSD, T_BH)),
+        "t with BH within the bootstrap": partial(list_parts, name="outside", only=(T_BH, BOOT)),
         "bANOVA finds most": partial(_compare_steps, ladder=(HSD, T_BH, BOOT), name="pairs"),
-        "larger models find more": partial(_compare_models, name="pairs", steps=STEPS),
+        "larger models find more": partial(compare, steps=[(("pairs", *a), ("pairs", *b)) for a, b in STEPS]),
         "correction outweighs bootstrap": weigh_correction,
-        "PAA high": list_paa,
+        "PAA high": partial(list_parts, name="PAA"),
         "PAA alike": spread_paa,
-        "PAA rises with the model": partial(_compare_models, name="PAA", steps=((MODELS[0], MODELS[-1]),)),
+        "PAA rises with the model": partial(compare, steps=[(("PAA", *a), ("PAA", *b)) for a, b in ENDS]),
         "HSD steadiest": partial(_compare_steps, ladder=(BOOT, T_BH, HSD), name="PPA"),
-        "PPA falls with the model": partial(_compare_models, name="PPA", steps=STEPS, sign=-1.0),
-        "no active disagreement": oppose_splits,
+        "PPA falls with the model": partial(compare, steps=[(("PPA", *b), ("PPA", *a)) for a, b in STEPS]),
+        "no active disagreement": partial(list_parts, name="AD"),
         "MD6 independent of fills": change_by_fill,
         "bootstrap depends less on fills": depend_on_fill,
-        "disagreement grows with the fill": grow_with_fill,
+        "disagreement grows with the fill": partial(
+            compare,
+            steps=[[("PD", WITH, rule, *2 * (fill,)) for fill in ("one", "zero")] for rule in (HSD, BOOT)],
+        ),
     },
 )

@@ -15,7 +15,7 @@ import shardwise as sw
 from shardwise.core.arrays import Floats, Ints, make_generator
 from shardwise.core.errors import InputError
 from shardwise.papers.claims import Figures, Parts, divide, make_claims
-from shardwise.papers.exhibit import Exhibit, Frames, Replication, Shape
+from shardwise.papers.exhibit import Exhibit, Frames, Replication, read_layouts
 from shardwise.papers.experiment import (
     NO_DOCUMENTS,
     PaperData,
@@ -25,7 +25,7 @@ from shardwise.papers.experiment import (
     gather_several,
     replicate_paper,
 )
-from shardwise.papers.shard_fits import HSD, find_cuts, fit_models
+from shardwise.papers.shard_fits import HSD, find_cuts, fit_models, read_tables
 from shardwise.stats.student import student_critical
 
 THIRDS = ("fewest", "middle", "most")
@@ -141,12 +141,8 @@ class OpenQuestions(PaperExperiment):
             for way, table in (("alike", scores.mean("shard")), ("by size", (scores * weights).sum("shard"))):
                 tau = sw.rankings.kendall_tau(table.mean(("split", "topic")).to_series(), means)
                 pair_count = pairs if way == "alike" else np.nan
-                yield {
-                    "shards": ":".join(map(str, shares)),
-                    "counted": way,
-                    "tau": tau,
-                    "pairs_these": pair_count,
-                }
+                key = {"shards": ":".join(map(str, shares)), "counted": way}
+                yield {**key, "tau": tau, "pairs_these": pair_count}
 
     def _vary_runs(self, runs: sw.Collection) -> Iterator[dict[str, Any]]:
         """Refit MD6 to random subsets of the runs (V17 §7)."""
@@ -165,7 +161,7 @@ class OpenQuestions(PaperExperiment):
         """Measure what the three claims compare, for every collection."""
         figures = Figures()
         for name, runs in source.named.items():
-            scores = self._read_shards(runs)
+            scores = read_tables(self._score_shards(runs, n_splits=self.claim_splits))
             relevant = np.argsort(count_relevant(runs), kind="stable")
             for third, topics in zip(THIRDS, np.array_split(relevant, 3), strict=True):
                 part = scores[:, np.sort(topics)]
@@ -174,17 +170,13 @@ class OpenQuestions(PaperExperiment):
             weights = self.resample_topics(len(runs.topics))
             for shares in (PROPORTIONS[0], PROPORTIONS[-1]):
                 uneven = len(set(shares)) > 1
-                how = {"kind": "uneven", "proportions": shares} if uneven else {}
-                fits = fit_models(self._read_shards(runs, len(shares), **how), weights, ["MD6"])
+                how: dict[str, Any] = {"kind": "uneven", "proportions": shares} if uneven else {}
+                split = self._score_shards(runs, len(shares), n_splits=self.claim_splits, **how)
+                fits = fit_models(read_tables(split), weights, ["MD6"])
                 cuts = find_cuts(fits, [("MD6", HSD)])[0]
                 figures["pairs", name, ":".join(map(str, shares))] = cuts["MD6", HSD]
             self._thin_figures(figures, name, runs, weights)
         return figures
-
-    def _read_shards(self, runs: sw.Collection, shards: int | None = None, **how: Any) -> Floats:
-        """Return scores on the splits of verdicts, (splits, topics, systems, shards)."""
-        scores = self._score_shards(runs, shards, n_splits=self.claim_splits, **how)
-        return np.asarray(scores.transpose("split", "topic", "system", "shard").to_numpy())
 
     def _thin_figures(self, figures: Figures, name: str, runs: sw.Collection, weights: Floats) -> None:
         """Add pairs found for new topics by t-tests with half the judgments, and with half the topics."""
@@ -204,24 +196,12 @@ class OpenQuestions(PaperExperiment):
 
     def build_exhibits(self, frames: Frames, source: PaperData) -> Iterator[Exhibit]:
         """Lay out one table per question, collections side by side."""
-        shape = Shape(
-            rows=("collection", "topics", "least", "largest"), values=("ratio", "pairs_MD3", "pairs_MD6")
-        )
-        title = "thirds of the topics by relevant documents; ratio: error variance of MD6 over MD3"
-        yield Exhibit(
-            "Is MD6 for topics with few relevant documents?", title, frames["relevant"], shape=shape
-        )
-        values = ("judgments", "tau", "pairs_these", "pairs_new")
-        shape = Shape(rows=("kept",), columns=("collection",), values=values)
-        title = "pairs for exactly these topics (MD6) and for new topics (moderated)"
-        yield Exhibit("What do fewer judgments cost?", title, frames["judgments"], shape=shape)
-        shape = Shape(rows=("shards", "counted"), columns=("collection",), values=("tau", "pairs_these"))
-        title = "three shards of stated proportions; τ with the whole collection"
-        yield Exhibit("Must shards be of equal size?", title, frames["uneven"], shape=shape)
         spread = ("least", "largest") if "least" in frames["runs"] else ()
-        shape = Shape(rows=("runs",), columns=("collection",), values=("se", *spread))
-        title = "MD6 on random subsets: standard error of a pair, mean, least and largest of five"
-        yield Exhibit("Which runs should the model hold?", title, frames["runs"], shape=shape)
+        changes = {"runs": {"values": ("se", *spread)}}
+        for label, name in zip(
+            read_layouts()[self.tag], ("relevant", "judgments", "uneven", "runs"), strict=True
+        ):
+            yield self.show(label, frames[name], **changes.get(name, {}))
 
 
 def open_questions(data: Any, **choices: Any) -> Replication:

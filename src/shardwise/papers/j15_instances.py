@@ -14,7 +14,6 @@ import xarray as xr
 
 import shardwise as sw
 from shardwise.core.arrays import Floats, Ints, make_generator
-from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option
 from shardwise.papers.claims import (
     LEVEL,
@@ -22,18 +21,20 @@ from shardwise.papers.claims import (
     CannotSayError,
     Figures,
     Parts,
+    compare,
     draw_topics,
+    list_parts,
     make_claims,
     spread_over_splits,
 )
-from shardwise.papers.exhibit import Exhibit, Form, Frames, Replication
+from shardwise.papers.exhibit import Exhibit, Frames, Replication
 from shardwise.papers.experiment import (
     PaperData,
     PaperExperiment,
     Rows,
     Step,
+    describe_gaps,
     join_rows,
-    name_topics,
     refuse_dimensions,
     replicate_paper,
 )
@@ -61,24 +62,6 @@ SINGLE_BOOTSTRAP = "bootstrap, one repeat"
 FINDINGS = ("worse, p < .05", "worse, p < .1", "no difference", "better, p < .1", "better, p < .05")
 NO_REPEATS = "J15 compares systems with repeats, and the scores have one per topic and system"
 
-ABOUT_7 = (
-    "J15 on GOV2 with a central index of .5%: of 100 repeats 3 are worse with p < .05 and 8 with p < .1, 2 better "
-    "with p < .1, and 90 show no difference."
-)
-ABOUT_4 = (
-    "J15 crosses the deterministic system with the repeats, so that their variance is lost: with few repeats false "
-    "alarms double. Its degrees of freedom are the observations less one."
-)
-ABOUT_10 = (
-    "J15 reads a lower curve as more power. That is right only for tests that control the false-alarm rate; the t-test "
-    "of one repeat and the crossed mixed model do not where repeats vary. The unified test does."
-)
-ABOUT_12 = (
-    "Intervals: 95% highest posterior density. 'No worse' is an interval above −δ (dashed, with 0), as J15 decides; "
-    "its effect sizes at a rate of .1% are .52 for nDCG@10 and .41 for P@10."
-)
-ABOUT_13 = "The last system is compared with itself: the first half of its repeats against the second."
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RepeatedScores(PaperData):
@@ -90,11 +73,6 @@ class RepeatedScores(PaperData):
     baseline: str = ""
     base: Floats = field(default_factory=lambda: np.empty((0, 0)))  # (repeats, topics); one if deterministic
     labels: tuple[str, ...] = ()  # names of the topics
-
-    @property
-    def units(self) -> int:
-        """Number of topics that verdicts resample; 20 seeds, where all is simulated."""
-        return self.base.shape[1] or 20
 
     @property
     def is_fixed(self) -> bool:
@@ -159,17 +137,7 @@ class J15(PaperExperiment):
             for name, y in zip(names.tolist(), table.to_numpy(), strict=True)
         }
         kept = np.all([np.isfinite(y).all(axis=0) for y in values.values()], axis=0)
-        notes: tuple[str, ...] = ()
-        if not kept.all():
-            gaps = f"{int((~kept).sum())} of {format_count(kept.size, 'topic')}"
-            if kept.sum() < 2:
-                raise InputError(
-                    f"{gaps} lack the score of some repeat, which leaves {int(kept.sum())}",
-                    remedy="leave out the repeats with gaps",
-                )
-            notes = (
-                f"{gaps} lack a score of some repeat and are left out: {name_topics(topics[~kept].tolist())}.",
-            )
+        notes = describe_gaps(kept, topics, "repeat")
         values = {name: drop_copies(y[:, kept]) for name, y in values.items()}
         # the system to compare with: the one asked for, the only deterministic one, or the first
         fixed = [name for name, y in values.items() if len(y) == 1]
@@ -429,9 +397,15 @@ class J15(PaperExperiment):
                 pool = y[rng.integers(len(y), size=shape)].swapaxes(1, 2)
                 base = source.base[rng.integers(len(source.base), size=shape)].swapaxes(1, 2)
                 tables = np.stack([pool, base], axis=2)
-                cells.append(
-                    np.stack([self._test_pools(tables[:, rows], source.is_fixed) for rows in drawn], axis=1)
-                )
+                # p-values of both tests, and of both tests of one repeat: (tests, resamples, pools)
+                each = []
+                for some in (tables[:, rows] for rows in drawn):
+                    both = self._compute_p_values(some, 0, J15_TESTS, fixed=source.is_fixed).to_numpy().T
+                    single = np.ascontiguousarray(some[..., 0])
+                    how: dict[str, Any] = {"seed": self.seed, "n_resamples": self.n_resamples}
+                    alone = sw.simulate.p_values(single, ["t none", "bootstrap none"], **how)
+                    each.append(np.stack([*both, alone["t none"][:, 0], alone["bootstrap none"][:, 0]]))
+                cells.append(np.stack(each, axis=1))
         p = np.stack(cells, axis=1)
         for name, values in zip(tests, p, strict=True):
             figures["significant", name] = (values <= LEVEL).mean(axis=0)
@@ -444,15 +418,6 @@ class J15(PaperExperiment):
                 each = [pools, *(np.delete(pools, pool, axis=2) for pool in range(pools.shape[2]))]
                 scatter = np.stack([some.std(axis=2, ddof=1).mean(axis=0) for some in each], axis=1)
                 figures["scatter", test, size] = spread_over_splits(scatter[:, 0], scatter[:, 1:])
-
-    def _test_pools(self, tables: Floats, fixed: bool) -> Floats:
-        """Return p-values of both tests and of both tests of one repeat, (tests, pools)."""
-        p = self._compute_p_values(tables, 0, J15_TESTS, fixed=fixed).to_numpy().T
-        single = np.ascontiguousarray(tables[..., 0])
-        alone = sw.simulate.p_values(
-            single, ["t none", "bootstrap none"], seed=self.seed, n_resamples=self.n_resamples
-        )
-        return np.stack([*p, alone["t none"][:, 0], alone["bootstrap none"][:, 0]])
 
     def _loss_figures(self, figures: Figures, source: RepeatedScores, drawn: Ints) -> None:
         """Add the best lower limit above the margin, and how often halves of the last system differ."""
@@ -486,69 +451,27 @@ class J15(PaperExperiment):
 
     def build_exhibits(self, frames: Frames, source: RepeatedScores) -> Iterator[Exhibit]:
         """Draw Figures 2 to 4 and 6 to 13."""
-        form = Form(
-            x="mu",
-            y="share",
-            titles=("mean of the repeats", "share significant"),
-            series="sigma",
-            rules=(0.05,),
-        )
-        title = "single repeats called different from a deterministic system, by the distribution of repeats"
-        yield Exhibit("Figure 2", title, frames["figure_2"], form=form)
-        form = Form(
-            x="topics", y="difference", titles=("topics", "difference"), band=("lower", "upper"), rules=(0.0,)
-        )
-        yield Exhibit(
-            "Figure 3", "95% interval of two equal systems by topics", frames["figure_3"], form=form
-        )
-        p_titles = ("p-value, mixed model", "p-value, bootstrap")
-        form = Form(x=MIXED, y=BOOTSTRAP, titles=p_titles, mark="point")
-        yield Exhibit(
-            "Figure 4", "both tests of J15 on simulated systems", frames["figure_4"], (ABOUT_4,), form
-        )
+        for number in (2, 3, 4):
+            yield self.show(f"Figure {number}", frames[f"figure_{number}"])
         if "figure_6" not in frames:
             return
         # Figures 6 to 13, from the repeats
-        baseline = source.baseline
-        form = Form(x="system", y="mean", titles=("system", "mean score"), series="kind", mark="point")
-        yield Exhibit("Figure 6", "means of every repeat", frames["figure_6"], form=form)
-        form = Form(x="system", y="instances", titles=("system", "repeats"), series="finding", mark="bar")
-        title = f"what t-tests of single repeats find against {baseline}"
-        yield Exhibit("Figure 7", title, frames["figure_7"], (ABOUT_7,), form)
-        form = Form(x="position", y="median", titles=(f"topic, by its score of {baseline}", "score"), panel="system",
-                    band=("least", "most"), mark="point")  # fmt: skip
-        title = "scores of each topic over repeats: median, least and most"
-        yield Exhibit("Figure 8", title, frames["figure_8"], form=form)
+        words = {"baseline": source.baseline}
+        for number in (6, 7, 8):
+            yield self.show(f"Figure {number}", frames[f"figure_{number}"], words=words)
         pools = frames["pools"]
         long = pools.melt(id_vars=["system", "size", "pool"], var_name="test", value_name="p")
-        nine = long[long["test"].isin([MIXED, BOOTSTRAP])].reset_index(drop=True)
-        form = Form(x="size", y="p", titles=("repeats in the pool", "p-value"), panel="system", series="test",
-                    mark="point", rules=(0.05,))  # fmt: skip
-        yield Exhibit("Figure 9", "p-values from random pools of repeats, both tests of J15", nine, form=form)
+        yield self.show("Figure 9", long[long["test"].isin([MIXED, BOOTSTRAP])].reset_index(drop=True))
         curves = []
         for test, part in long.groupby("test", sort=False):
             values = np.sort(part["p"].to_numpy())[::-1]
             share = (np.arange(values.size) + 0.5) / values.size
             curves.append(pd.DataFrame({"test": test, "share": share, "p": values}))
-        form = Form(
-            x="share", y="p", titles=("share of comparisons", "p-value"), series="test", rules=(0.05,)
-        )
-        ten = join_rows(curves)
-        yield Exhibit("Figure 10", "p-values of all comparisons in descending order", ten, (ABOUT_10,), form)
-        titles = ("p-value, mixed model", "p-value, bootstrap")
-        form = Form(x=MIXED, y=BOOTSTRAP, titles=titles, series="system", mark="point")
-        yield Exhibit("Figure 11", "both tests of J15 on the same pools", pools, form=form)
-        rules = (0.0, -self.margin)
-        form = Form(x="system", y="difference", titles=("system", f"difference from {baseline}"),
-                    band=("lower", "upper"), series="verdict", mark="point", rules=rules)  # fmt: skip
-        yield Exhibit("Figure 12", f"difference from {baseline}", frames["figure_12"], (ABOUT_12,), form)
-        if frames["figure_13"].empty:
-            return
-        form = Form(x="system", y="difference", titles=("system", "difference from the last system"),
-                    band=("lower", "upper"), series="verdict", mark="point", rules=rules)  # fmt: skip
-        yield Exhibit(
-            "Figure 13", "two systems with repeats compared", frames["figure_13"], (ABOUT_13,), form
-        )
+        yield self.show("Figure 10", join_rows(curves))
+        yield self.show("Figure 11", pools)
+        for number in (12, 13):
+            if len(frame := frames[f"figure_{number}"]):
+                yield self.show(f"Figure {number}", frame, words=words, rules=(0.0, -self.margin))
 
 
 def j15(data: Any = None, baseline: str | None = None, **choices: Any) -> Replication:
@@ -594,16 +517,6 @@ def drop_copies(y: Floats) -> Floats:
 # Claims
 
 
-def _subtract(figures: Figures, name: str, steps: Sequence[tuple[str, str]]) -> Parts:
-    """Return by how much a figure of one test is above that of another."""
-    return {f"{more} less {less}": figures[name, more] - figures[name, less] for more, less in steps}
-
-
-def _read(figures: Figures, name: str, part: str) -> Parts:
-    """Return one figure as it is."""
-    return {part: figures[name,]}
-
-
 def steady_p(figures: Figures) -> Parts:
     """Return by how much p-values scatter less between large pools than between small ones."""
     if max(float(np.nanmax(figures["scatter", test, CLAIM_SIZES[0]][0])) for test in J15_TESTS) <= FLAT:
@@ -620,7 +533,7 @@ def compare_power(figures: Figures, steps: Sequence[tuple[str, str]]) -> Parts:
     shares = [figures["significant", test] for test in dict.fromkeys(test for step in steps for test in step)]
     if all(share[0].max() == 0.0 for share in shares) or all(share[0].min() == 1.0 for share in shares):
         raise CannotSayError("no pool is significant, or all are")
-    return _subtract(figures, "significant", steps)
+    return compare(figures, [(("significant", more), ("significant", less)) for more, less in steps])
 
 
 def agree_tests(figures: Figures, name: str) -> Parts:
@@ -647,20 +560,24 @@ J15.claims = make_claims(
     "J15",
     {
         "means decide in simulation": decide_means,
-        "significance is not equivalence": partial(_read, name="not equivalent", part="share of repeats"),
+        "significance is not equivalence": partial(
+            list_parts, name="not equivalent", part="share of repeats"
+        ),
         "interval narrows with topics": partial(
-            _read, name="narrowing", part=f"width, {TOPICS[0]} less {TOPICS[-1]}"
+            list_parts, name="narrowing", part="width, fewest less most topics"
         ),
         "both tests agree in simulation": partial(agree_tests, name="simulated gap"),
-        "single repeats contradict each other": partial(_read, name="minority", part="share of the minority"),
-        "topics vary unequally": partial(_read, name="unequal", part="variance of sd, less by chance"),
+        "single repeats contradict each other": partial(
+            list_parts, name="minority", part="share of the minority"
+        ),
+        "topics vary unequally": partial(list_parts, name="unequal", part="variance of sd, less by chance"),
         "more repeats, steadier p": steady_p,
         "more often significant than one repeat": partial(
             compare_power, steps=[(test, one) for test in J15_TESTS for one in (SINGLE, SINGLE_BOOTSTRAP)]
         ),
         "mixed model above bootstrap": partial(compare_power, steps=[(MIXED, BOOTSTRAP)]),
         "both tests agree": partial(agree_tests, name="gap"),
-        "some setting is no worse": partial(_read, name="no worse", part="best lower limit + δ"),
-        "equal to itself": partial(_read, name="itself", part="share significant"),
+        "some setting is no worse": partial(list_parts, name="no worse", part="best lower limit + δ"),
+        "equal to itself": partial(list_parts, name="itself", part="share significant"),
     },
 )

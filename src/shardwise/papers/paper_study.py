@@ -14,7 +14,7 @@ import xarray as xr
 import shardwise as sw
 from shardwise.core.errors import InputError
 from shardwise.papers.claims import FAILS, HOLDS, LEVEL, UNDECIDED, UNKNOWN
-from shardwise.papers.exhibit import Exhibit, Frames, Replication, Shape
+from shardwise.papers.exhibit import Exhibit, Frames, Replication
 from shardwise.papers.experiment import (
     PaperData,
     PaperExperiment,
@@ -49,17 +49,6 @@ SIMULATIONS = "simulations"
 """Column of J15's claims that need no scores."""
 STANDARD_ERRORS = 4.0
 """Largest difference that is planted, in standard errors of a pair on the whole collection."""
-
-ABOUT_POOLED = (
-    "Over collections: in at least how many a claim holds, and in how many it fails, with 95% confidence for both "
-    "statements together, whatever the collections have in common (partial conjunction, Benjamini & Heller 2008)."
-)
-ABOUT_RATES = (
-    "False alarms: simulated tables like these scores with at least one false difference (methods that control the "
-    "family-wise error), or the share of false ones among the differences found (BH), in the worst scenario; the "
-    "target is 5%. Power: share of planted differences that are found, the same at all numbers of shards. ! marks "
-    "approaches with significantly more than 5%: their power does not count."
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,7 +110,8 @@ class Study(PaperExperiment):
         steps: dict[str, Step] = {}
         for number, (name, data) in enumerate(source.named.items()):
             for paper in PAPERS:
-                if paper != J15.tag or _has_repeats(data):
+                # J15 needs repeats
+                if paper != J15.tag or getattr(data, "sizes", {}).get("instance", 1) > 1:
                     steps[f"{number}-{paper}"] = partial(self._judge_paper, paper, name, data)
             for shards in self.shards:
                 if shards == 1 or isinstance(data, sw.Collection):
@@ -154,7 +144,14 @@ class Study(PaperExperiment):
         se = float(np.sqrt(2.0 * (residuals**2).sum() / ((n - 1) * (m - 1)) / n))
         how: dict[str, Any] = {"repetitions": self.repetitions, "seed": self.seed, "jobs": self.jobs}
         how["largest"] = STANDARD_ERRORS * se
-        table = whole if shards == 1 else self._score_shards(data, shards, whole)
+        table = whole
+        if shards > 1:
+            # the same systems and topics on one even split, undefined scores 0
+            split = sw.split(data, shards, kind="even", seed=self.seed, unlisted="add")
+            scores = next(iter(sw.score(data, [self.measure], split, jobs=self.jobs).data_vars.values()))
+            part = scores.isel(split=0, drop=True) if "split" in scores.dims else scores
+            part = part.sel(topic=whole["topic"], system=whole["system"])
+            table = sw.fill_undefined(part.transpose("topic", "system", "shard"), "zero")
         rows = []
         for aim, claim in AIMS.items():
             if shards > 1 or claim:
@@ -180,13 +177,18 @@ class Study(PaperExperiment):
         places = np.unique(np.linspace(0, order.size - 1, min(self.systems, order.size)).round().astype(int))
         return table.isel(system=np.sort(order[places])).drop_attrs()
 
-    def _score_shards(self, runs: sw.Collection, shards: int, whole: xr.DataArray) -> xr.DataArray:
-        """Return the scores of the same systems and topics on one even split, undefined ones 0."""
-        made = sw.split(runs, shards, kind="even", seed=self.seed, unlisted="add")
-        scores = next(iter(sw.score(runs, [self.measure], made, jobs=self.jobs).data_vars.values()))
-        part = scores.isel(split=0, drop=True) if "split" in scores.dims else scores
-        part = part.sel(topic=whole["topic"], system=whole["system"])
-        return sw.fill_undefined(part.transpose("topic", "system", "shard"), "zero")
+    def answer(self, frames: Frames) -> str:
+        """Count the claims that hold or fail in more than half of the collections where they can be judged."""
+        known = frames["verdicts"].query("verdict != @UNKNOWN and collection != @SIMULATIONS")
+        counts = {"holds": 0, "fails": 0}
+        claims = known.groupby(["paper", "claim"])
+        for _, rows in claims:
+            for word in counts:
+                counts[word] += 2 * count_surely(rows[f"p_{word}"].tolist()) > len(rows)
+        return (
+            f"Of {len(claims)} claims judged on {known['collection'].nunique()} collections, {counts['holds']} hold "
+            f"in more than half of their collections and {counts['fails']} fail (95% confidence each)."
+        )
 
     def build_exhibits(self, frames: Frames, source: PaperData) -> Iterator[Exhibit]:
         """Lay out the matrix of claims and the tables of approaches, with what follows from them."""
@@ -198,17 +200,12 @@ class Study(PaperExperiment):
             printed = str(rows["in_print"].iloc[0])
             further.append({**key, "collection": "over collections", "answer": count_collections(rows)})
             further.append({**key, "collection": "in print", "answer": printed})
-        shape = Shape(rows=("paper", "claim"), columns=("collection",), values=("answer",))
         summary = pd.concat([verdicts, pd.DataFrame(further)], ignore_index=True)
-        title = "verdicts for new topics; in brackets the splits that agree"
-        yield Exhibit("Claims", title, verdicts, (ABOUT_POOLED,), shape=shape, summary=summary)
-        approaches = frames["approaches"]
-        for aim, part in approaches.groupby("aim", sort=False):
+        yield self.show("Claims", verdicts, summary=summary)
+        for aim, part in frames["approaches"].groupby("aim", sort=False):
             cells = part.assign(cell=[_tell_rates(row) for row in part.to_dict("records")])
-            shape = Shape(rows=("collection", "approach"), columns=("on",), values=("cell",))
-            notes = (ABOUT_RATES, *choose_approaches(part))
-            title = f"false alarms / power for {aim}"
-            yield Exhibit(f"Approaches, {aim}", title, part, notes, shape=shape, summary=cells)
+            notes = choose_approaches(part)
+            yield self.show("Approaches, {aim}", part, notes, words={"aim": aim}, summary=cells)
 
 
 def study(data: Any, **choices: Any) -> Replication:
@@ -227,11 +224,6 @@ def study(data: Any, **choices: Any) -> Replication:
         The matrix of claims and collections, and error rates and power of approaches.
     """
     return replicate_paper(Study, data, **choices)
-
-
-def _has_repeats(data: Any) -> bool:
-    """Return whether scores have repeats, which J15 needs."""
-    return not isinstance(data, sw.Collection) and data.sizes.get("instance", 1) > 1
 
 
 def _tell_cell(row: Mapping[Any, Any]) -> str:

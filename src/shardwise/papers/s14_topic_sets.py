@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -14,8 +14,8 @@ import xarray as xr
 import shardwise as sw
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError, Option
-from shardwise.papers.claims import CannotSayError, Figures, Parts, divide, make_claims
-from shardwise.papers.exhibit import Exhibit, Form, Frames, Replication, Shape, join_printed, read_printed
+from shardwise.papers.claims import CannotSayError, Figures, Parts, compare, divide, make_claims
+from shardwise.papers.exhibit import Exhibit, Frames, Replication, join_printed, read_printed
 from shardwise.papers.experiment import (
     PaperData,
     PaperExperiment,
@@ -57,11 +57,6 @@ ABOUT_TASKS = (
     "brackets are of the paper's own collections: adhoc/news for Tables 3(a1), 4 and 9, adhoc/news at depth 10 for "
     "Tables 3(a2) and 5, adhoc/web for Table 6, diversity/web for Table 7. They are sizes to hold ours against, "
     "not targets."
-)
-ABOUT_METHOD = (
-    "Topics are counted as S14's spreadsheet does. From the printed variances that gives 638 of the 639 printed cells "
-    "of Tables 4 to 7 (the other prints 894 where the formula gives 896), and all of Table 8 with the two cells that "
-    "it could not compute: 374 and 393 for nERR at width .10."
 )
 
 
@@ -105,7 +100,10 @@ class S14(PaperExperiment):
             )
         sources = {name: gather_scores(each, ()) for name, each in given.items()}
         tables = {name: source.scores for name, source in sources.items()}
-        _refuse_constant(tables.values())
+        every = [(str(name), y) for table in tables.values() for name, y in table.data_vars.items()]
+        varying = {name for name, y in every if y.min() < y.max()}
+        if constant := [name for name, _ in every if name not in varying]:
+            raise InputError(f"all scores of {constant[0]} are the same", remedy="leave that measure out")
         notes = tuple(note for source in sources.values() for note in source.notes)
         return PaperData(next(iter(tables.values())), None, notes, tables)
 
@@ -141,12 +139,9 @@ class S14(PaperExperiment):
         self, name: str, runs: sw.Collection, tasks: Mapping[str, Mapping[str, str]]
     ) -> dict[str, Rows]:
         """Estimate the variances of one collection in every task (Table 3, Figure 1)."""
-        tables = {}
-        for task, measures in tasks.items():
-            scores = sw.score(runs, list(measures.values()), jobs=self.jobs)
-            names = {ours: theirs for theirs, ours in zip(measures, scores.data_vars, strict=True)}
-            tables[task] = drop_topics(scores.rename(names))[0]
-        return estimate_variances(name, tables)
+        return estimate_variances(
+            name, {task: self._score_named(runs, measures) for task, measures in tasks.items()}
+        )
 
     def _study_pools(self, runs: Sequence[sw.Collection], measures: Mapping[str, str]) -> dict[str, Rows]:
         """Estimate variances and costs with shallower pools (Table 9, Figure 4)."""
@@ -165,9 +160,7 @@ class S14(PaperExperiment):
         judged: dict[int, list[float]] = {}
         for each in source.named.values():
             if not isinstance(each, sw.Collection):
-                self._add_variances(
-                    tables, ("variance", DEEP), {str(n): v for n, v in each.data_vars.items()}
-                )
+                self._add_variances(tables, ("variance", DEEP), each)
                 continue
             for task, measures in tasks.items():
                 self._add_variances(tables, ("variance", task), self._score_named(each, measures))
@@ -176,7 +169,7 @@ class S14(PaperExperiment):
                 shallow = each.keep_judgments(np.isin(each.judged_keys, each.pooled_keys(depth)))
                 scores = self._score_named(shallow, tasks[DEEP])
                 self._add_variances(tables, ("pool", depth), scores)
-                topics = next(iter(scores.values())).sizes["topic"]
+                topics = scores.sizes["topic"]
                 judged.setdefault(depth, []).append(len(shallow.qrel_docs) / max(topics, 1))
         for key, parts in tables.items():
             if len(parts) == len(source.named):
@@ -186,20 +179,20 @@ class S14(PaperExperiment):
             figures["judged", depth] = np.full((1 + self.claim_resamples, 1), np.mean(counts))
         return figures
 
-    def _score_named(self, runs: sw.Collection, measures: Mapping[str, str]) -> dict[str, xr.DataArray]:
+    def _score_named(self, runs: sw.Collection, measures: Mapping[str, str]) -> xr.Dataset:
         """Score measures by the paper's names, on the topics that have a score by all."""
         scores = sw.score(runs, list(measures.values()), jobs=self.jobs)
         names = {ours: theirs for theirs, ours in zip(measures, scores.data_vars, strict=True)}
-        return {str(name): values for name, values in drop_topics(scores.rename(names))[0].data_vars.items()}
+        return drop_topics(scores.rename(names))[0]
 
     def _add_variances(
         self,
         tables: dict[tuple[Any, ...], list[tuple[Floats, int]]],
         key: tuple[Any, ...],
-        scores: Mapping[str, xr.DataArray],
+        scores: xr.Dataset,
     ) -> None:
         """Add the variances of one collection by all methods on resampled topics, with their weights."""
-        for name, values in scores.items():
+        for name, values in scores.data_vars.items():
             y = values.transpose("topic", "system").to_numpy()
             weights = self.resample_topics(len(y))
             sums = vary_topics(y, weights)
@@ -226,62 +219,29 @@ class S14(PaperExperiment):
         variances = frames["variances"]
         pooled = pool_rows(variances)
         two_way = pooled[pooled["method"] == "two-way"]
-        by_task = {task: list_variances(two_way, task) for task in dict.fromkeys(pooled["task"])}
-        shape = Shape(
-            rows=("task", "collection", "systems", "topics"), columns=("measure",), values=("variance",)
-        )
-        table_3 = build_table_3(variances, two_way)
-        notes = (ABOUT_TASKS, ABOUT_METHOD) if source.collection is not None else (ABOUT_METHOD,)
-        yield Exhibit("Table 3", "variances by two-way analysis of variance", table_3, notes, shape=shape)
+        by_task = {
+            str(task): dict(zip(rows["measure"], rows["variance"], strict=True))
+            for task, rows in two_way.groupby("task", sort=False)
+        }
+        notes = (ABOUT_TASKS,) if source.collection is not None else ()
+        yield self.show("Table 3", build_table_3(variances, two_way), notes)
         for task, estimates in by_task.items():
             topics = _stack_table(
                 sw.planning.design_table(estimates, method=self.method), ["power", "measure"]
             )
             for number in TABLES[task]:
-                keys = ["systems", "alpha", "min_diff", "power", "measure"]
-                frame = join_printed(topics, read_printed("s14-tables-4-7", table=number), keys, self.tag)
-                printed = PRINTED_TASKS[number]
-                title = f"topics needed to find a range between systems ({task}), beside {printed}"
-                shape = Shape(
-                    rows=("systems", "alpha", "min_diff"), columns=("power", "measure"), values=("topics",)
-                )
-                yield Exhibit(f"Table {number}", title, frame, shape=shape)
-        shape = Shape(rows=("task", "width"), columns=("measure",), values=("topics",))
-        yield Exhibit(
-            "Table 8", "topics needed for intervals of a width, at .05", build_table_8(by_task), shape=shape
-        )
+                words = {"number": number, "task": task, "printed_task": PRINTED_TASKS[number]}
+                yield self.show("Table {number}", topics, words=words, like={"table": number})
+        yield self.show("Table 8", build_table_8(by_task))
         pools = frames.get("pools")
         if pools is not None:
-            nine = join_printed(pools, read_printed("s14-table-9"), ["depth", "measure"], self.tag)
-            shape = Shape(rows=("depth", "judged"), columns=("measure",), values=("variance", "topics_power"))
-            note = "Pooled documents that nobody judged count as not relevant. Print has 731 to 96 judged."
-            title = (
-                "judgments per topic and variances by pool depth, and topics for a range of .15 (10 systems)"
-            )
-            nine["judged"] = nine["judged"].round().astype(int)
-            yield Exhibit("Table 9", title, nine, (note,), shape=shape)
-        yield from self._draw_figures(pooled, by_task, pools)
-
-    def _draw_figures(
-        self, pooled: pd.DataFrame, by_task: Mapping[str, Mapping[str, float]], pools: pd.DataFrame | None
-    ) -> Iterator[Exhibit]:
-        """Draw variances, topics against systems, reach, and topics against judgments."""
-        form = Form(
-            x="measure",
-            y="variance",
-            titles=("measure", "variance"),
-            series="method",
-            panel="task",
-            mark="point",
-        )
-        yield Exhibit("Figure 1", "variances by three methods, pooled", pooled, form=form)
+            yield self.show("Table 9", pools.assign(judged=pools["judged"].round().astype(int)))
+        yield self.show("Figure 1", pooled)
         curves = [
             sw.planning.design_curve(estimates, systems=SYSTEMS, method=self.method).assign(task=task)
             for task, estimates in by_task.items()
         ]
-        form = Form(x="systems", y="topics", titles=("systems", "topics"), series="measure", panel="task")
-        title = "topics needed against the number of systems, range .10, level .05, power .8"
-        yield Exhibit("Figure 2", title, join_rows(curves), form=form)
+        yield self.show("Figure 2", join_rows(curves))
         reach = []
         for task, estimates in by_task.items():
             # the paper draws the measure with the smallest variance of a task
@@ -290,23 +250,13 @@ class S14(PaperExperiment):
                 {steadiest: estimates[steadiest]}, topics=REACH, method=self.method
             )
             reach.append(curve.assign(task=task, panel=f"{steadiest}, {task}"))
-        form = Form(x="topics", y="value", titles=("topics", "range or width"), series="goal", panel="panel")
-        title = "what a number of topics can reach, steadiest measure: detectable range, width of an interval"
-        yield Exhibit("Figure 3", title, join_rows(reach), form=form)
+        yield self.show("Figure 3", join_rows(reach))
         if pools is not None:
             each = [
                 pools[["measure", "depth", "judged"]].assign(topics=pools[f"topics_{goal}"], goal=goal)
                 for goal in ("power", "interval")
             ]
-            form = Form(
-                x="judged",
-                y="topics",
-                titles=("judged documents per topic", "topics"),
-                series="measure",
-                panel="goal",
-            )
-            title = "topics needed against judgments per topic"
-            yield Exhibit("Figure 4", title, join_rows(each), form=form)
+            yield self.show("Figure 4", join_rows(each))
 
 
 def s14(data: Any, **choices: Any) -> Replication:
@@ -326,20 +276,6 @@ def s14(data: Any, **choices: Any) -> Replication:
         Verdicts, tables and figures.
     """
     return replicate_paper(S14, data, **choices)
-
-
-def _refuse_constant(tables: Iterable[xr.Dataset]) -> None:
-    """Refuse tables whose scores of a measure vary so little that no number of topics can be planned."""
-    largest: dict[str, float] = {}
-    for table in tables:
-        for name, values in table.data_vars.items():
-            estimate = sw.planning.variance(values, TWO_WAY).sigma_sq
-            largest[str(name)] = max(largest.get(str(name), 0.0), estimate)
-    for name, estimate in largest.items():
-        if estimate == 0.0:
-            raise InputError(
-                f"the systems differ by the same {name} on every topic", remedy="leave that measure out"
-            )
 
 
 def vary_topics(y: Floats, weights: Floats) -> dict[str, Floats]:
@@ -390,26 +326,10 @@ def estimate_variances(name: str, tables: Mapping[str, xr.Dataset]) -> dict[str,
 
 def pool_rows(variances: pd.DataFrame) -> pd.DataFrame:
     """Return one row per task, measure and method: variances pooled with weights topics less one (S14 eq. 8)."""
-    rows = []
-    for (task, measure, method), part in variances.groupby(["task", "measure", "method"], sort=False):
-        each = [
-            sw.planning.VarianceEstimate(float(v), int(n), int(m), int(n) - 1, str(method), str(measure))
-            for v, n, m in part[["variance", "topics", "systems"]].to_numpy()
-        ]
-        row = {
-            "task": task,
-            "measure": measure,
-            "method": method,
-            "variance": float(sw.planning.pool_variances(each)),
-        }
-        rows.append(row)
-    return pd.DataFrame(rows)
-
-
-def list_variances(pooled: pd.DataFrame, task: str) -> dict[str, float]:
-    """Return the variance of every measure of a task."""
-    rows = pooled[pooled["task"] == task]
-    return {str(name): float(value) for name, value in zip(rows["measure"], rows["variance"], strict=True)}
+    weight = variances["topics"] - 1
+    weighted = variances.assign(variance=variances["variance"] * weight, weight=weight)
+    total = weighted.groupby(["task", "measure", "method"], sort=False)[["variance", "weight"]].sum()
+    return (total["variance"] / total["weight"]).rename("variance").reset_index()
 
 
 def build_table_3(variances: pd.DataFrame, pooled: pd.DataFrame) -> pd.DataFrame:
@@ -476,14 +396,6 @@ def raise_nerr(figures: Figures) -> Parts:
     return parts
 
 
-def raise_depth(figures: Figures) -> Parts:
-    """Return the variance of each measure at depth 10 in units of that at full depth."""
-    return {
-        name: divide(figures["variance", SHALLOW, name, TWO_WAY], figures["variance", DEEP, name, TWO_WAY])
-        for name in ADHOC
-    }
-
-
 def order_methods(figures: Figures) -> Parts:
     """Return the variances by the other two methods in units of the two-way ones."""
     return {
@@ -528,7 +440,7 @@ def count_for_range(
 def compare_many(figures: Figures) -> Parts:
     """Return the topics that AP and nERR need for a range of .10 among 200 systems, in units of those of Q."""
     needed = count_for_range(figures, SHALLOW, ADHOC, 0.1, 200)
-    return {f"{name} against Q": needed[name] / needed["Q"] for name in ("AP", "nERR")}
+    return {f"{name} against Q": divide(needed[name], needed["Q"]) for name in ("AP", "nERR")}
 
 
 def _list_depths(figures: Figures) -> list[int]:
@@ -541,7 +453,9 @@ def _list_depths(figures: Figures) -> list[int]:
 def raise_pools(figures: Figures) -> Parts:
     """Return the variance of AP with the shallowest pool in units of that with the deepest."""
     first, *_, last = _list_depths(figures)
-    return {f"AP, depth {first} against {last}": figures["pool", first, "AP"] / figures["pool", last, "AP"]}
+    return {
+        f"AP, depth {first} against {last}": divide(figures["pool", first, "AP"], figures["pool", last, "AP"])
+    }
 
 
 def save_judgments(figures: Figures) -> Parts:
@@ -551,13 +465,15 @@ def save_judgments(figures: Figures) -> Parts:
         depth: _plan(figures["pool", depth, "AP"], GOAL, 10) * figures["judged", depth]
         for depth in (first, last)
     }
-    return {f"AP, depth {last} against {first}": cost[last] / cost[first]}
+    return {f"AP, depth {last} against {first}": divide(cost[last], cost[first])}
 
 
 def double_at_all_depths(figures: Figures) -> Parts:
     """Return the variance of nERR in units of the others at every pool depth."""
     return {
-        f"depth {depth}: nERR against {name}": figures["pool", depth, "nERR"] / figures["pool", depth, name]
+        f"depth {depth}: nERR against {name}": divide(
+            figures["pool", depth, "nERR"], figures["pool", depth, name]
+        )
         for depth in _list_depths(figures)
         for name in ADHOC[:3]
     }
@@ -568,7 +484,11 @@ S14.claims = make_claims(
     {
         "nERR varies most": raise_nerr,
         "nERR costs twice": partial(_list_ratios, task=DEEP, top=ADHOC[3:], bottom=ADHOC[:3]),
-        "depth 10 varies more": raise_depth,
+        "depth 10 varies more": partial(
+            compare,
+            steps=[[("variance", task, name, TWO_WAY) for task in (SHALLOW, DEEP)] for name in ADHOC],
+            by=divide,
+        ),
         "graded measures pay at depth 10": partial(
             _list_ratios, task=SHALLOW, top=("Q", "nDCG"), bottom=("AP",)
         ),

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+import xarray as xr
 from scipy import special
 
 from shardwise.core.arrays import Floats
@@ -74,12 +75,11 @@ class ModelFits:
         """Return the error mean square of a model."""
         return np.asarray(self.ss[model] / self.count_df(model))
 
-    def halve_tukey(self, model: str, alpha: float = 0.05) -> Floats:
-        """Return the half width of Tukey's intervals (F19 eq. 3)."""
-        return 0.5 * self.find_difference(model, HSD._replace(alpha=alpha))
-
     def find_difference(self, model: str, rule: Rule) -> Floats:
-        """Return the scale of differences: the critical one of HSD, the standard error, or that of an effect."""
+        """Return the scale of differences: the critical one of HSD, the standard error, or that of an effect.
+
+        That of HSD is the width of Tukey's intervals (F19 eq. 3).
+        """
         if rule.kind == "hsd":
             q = float(studentized_range.isf(rule.alpha, self.shape[1], self.count_df(model)))
             return np.asarray(q * np.sqrt(self.mean_square(model) / self.cells))
@@ -102,6 +102,12 @@ class ModelFits:
         """Return the number of systems that do not differ from the best one by HSD."""
         beyond = self.means.max(axis=2) - self.find_difference(model, rule)
         return np.asarray((self.means > beyond[..., None]).sum(axis=2), np.float64)
+
+
+def read_tables(scores: xr.DataArray) -> Floats:
+    """Return scores as (splits, topics, systems, shards), with one shard where there are none."""
+    values = scores if "shard" in scores.dims else scores.expand_dims("shard")
+    return np.asarray(values.transpose("split", "topic", "system", "shard").to_numpy(), np.float64)
 
 
 def fit_models(tables: Floats, weights: Floats, models: Sequence[str]) -> ModelFits:

@@ -13,8 +13,17 @@ import xarray as xr
 
 import shardwise as sw
 from shardwise.core.arrays import Floats
-from shardwise.papers.claims import CannotSayError, Figures, Parts, divide, make_claims, spread_over_splits
-from shardwise.papers.exhibit import Exhibit, Form, Frames, Replication, Shape, join_printed, read_printed
+from shardwise.papers.claims import (
+    CannotSayError,
+    Figures,
+    Parts,
+    compare,
+    divide,
+    list_parts,
+    make_claims,
+    spread_over_splits,
+)
+from shardwise.papers.exhibit import Exhibit, Frames, Replication, join_printed, read_printed
 from shardwise.papers.experiment import (
     PaperData,
     PaperExperiment,
@@ -56,22 +65,6 @@ EXTREME = 5e-7
 """p-values that round to 0 to six decimals (V17 §4)."""
 MOST_LEFT_OUT = 0.2
 """Share of the topics; numbers of parts that leave more out have no verdicts."""
-
-ABOUT_TESTS = (
-    "V17's t-test is called paired, but its counts are those of an unpaired one: 409 and 310 of TREC-3's AP, 4164 and "
-    "3437 of TREC-8's AP, 4317 and 3695 of its P@10 come out exactly. Its randomization test is one-sided, for the run "
-    "with the better mean. Rows of parts apply to exactly these topics, rows of tests to new topics like these: more "
-    "pairs is not more power."
-)
-ABOUT_WIDTHS = (
-    "Width: a share αk/(2N) is dropped at either end, as V17 describes it. Width_percent: that many percent, as in the "
-    "code of Faggioli & Ferro, whose widths are near those that V17 printed. Min and max need --resamples."
-)
-ABOUT_RELATED = (
-    "V17 §6 found that a model of related runs alone (within) misses pairs that a model of all runs (across) finds, "
-    "and hardly ever the reverse. Lost: pairs that only across finds; gained: pairs that only the row finds. Confined: "
-    "a model of all runs with the correction confined to related pairs."
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -246,9 +239,8 @@ class V17(PaperExperiment):
         kept = set(topics)
         runs = source.collection
         for count in sorted({2, 3, *self.shards}) if runs is not None else ():
-            splits = max(self.claim_splits, self.n_splits)
             assert runs is not None, "asked before"
-            scores, _ = self._score_parts(runs, measures, count, splits)
+            scores, _ = self._score_parts(runs, measures, count, max(self.claim_splits, self.n_splits))
             names = set(_name_levels(scores[measures[0]], "topic")) & kept
             if len(names) >= (1.0 - MOST_LEFT_OUT) * len(topics):
                 covered[count], kept = scores, names
@@ -261,19 +253,26 @@ class V17(PaperExperiment):
             for count, scores in covered.items():
                 tables = _read_array(scores[measure], order)
                 fits = fit_models(tables, weights, MODELS)
-                pairs, cuts = find_cuts(
-                    fits, [(MODELS[0], SHARES[0]), *((MODELS[1], rule) for rule in SHARES)]
-                )
+                keys = [(MODELS[0], SHARES[0]), *((MODELS[1], rule) for rule in SHARES)]
+                pairs, cuts = find_cuts(fits, keys)
                 for model in MODELS:
-                    pair_counts = pairs[model, SHARES[0]]
-                    figures["width", measure, count, model] = fits.trim_width(model, pair_counts)
+                    width = fits.trim_width(model, pairs[model, SHARES[0]])
+                    figures["width", measure, count, model] = width
                 if count > 3:
                     continue
                 name = f"{count} parts"
                 for rule in SHARES:
                     figures["pairs", measure, name, rule.alpha] = pairs[MODELS[1], rule]
-                figures["extreme", measure, name] = share_beyond(fits, MODELS[1])
-                opposed = opposed + oppose_tests(fits, cuts[MODELS[1], SHARES[0]], tests)
+                # p-values that round to 0, and pairs of which a test prefers the other run
+                scale = fits.find_difference(MODELS[1], SHARES[0])
+                least = scale * float(student_critical(2.0 * EXTREME, np.inf))
+                extreme, against = np.zeros(least.shape), np.zeros(least.shape)
+                for draw, means in enumerate(fits.means):
+                    extreme[draw] = np.abs(read_signs(means, least[draw])).mean(axis=1)
+                    signs = read_signs(means, cuts[MODELS[1], SHARES[0]][draw])
+                    against[draw] = sum((signs * t.signs[0][draw] < 0).sum(axis=1) for t in tests.values())
+                figures["extreme", measure, name] = extreme
+                opposed = opposed + against
                 if count == 2:
                     self._combine_figures(figures, measure, fits, cuts)
             for test, decided in tests.items():
@@ -283,10 +282,9 @@ class V17(PaperExperiment):
             if covered:
                 figures["opposed", measure, "tests"] = opposed
         if self.sets is not None and 3 in covered:
-            tables = _read_array(covered[3][measures[0]], order)
-            relate_figures(
-                figures, tables, weights, _name_levels(covered[3][measures[0]], "system"), self.sets
-            )
+            first = covered[3][measures[0]]
+            systems = _name_levels(first, "system")
+            relate_figures(figures, _read_array(first, order), weights, systems, self.sets)
         return figures
 
     def _combine_figures(
@@ -300,9 +298,8 @@ class V17(PaperExperiment):
                 signs = read_signs(means[:count], cut[:count])
                 # of all splits together, then without each of them
                 total = np.concatenate([signs.sum(axis=0)[None], signs.sum(axis=0) - signs])
-                active = np.concatenate(
-                    [np.abs(signs).sum(axis=0)[None], np.abs(signs).sum(axis=0) - np.abs(signs)]
-                )
+                decided = np.abs(signs)
+                active = np.concatenate([decided.sum(axis=0)[None], decided.sum(axis=0) - decided])
                 sizes = np.array([count, *[count - 1] * count])[:, None]
                 agreed.append((np.abs(total) == sizes).sum(axis=1).astype(float))
                 divided.append(((active > 0) & (active < sizes)).mean(axis=1))
@@ -343,82 +340,49 @@ class V17(PaperExperiment):
 
     def build_exhibits(self, frames: Frames, source: PaperData) -> Iterator[Exhibit]:
         """Lay out Tables 1 to 6 and draw Figures 2 to 7."""
-        like = choose_collection(source.scores)
+        like = {"collection": choose_collection(source.scores)}
         has_parts = "widths" in frames
         sizes = ("width_percent", "least", "largest") if self.n_resamples is not None else ("width_percent",)
         if has_parts:
-            printed = read_printed("v17-table-3", collection=like)
+            printed = read_printed("v17-table-3", **like)
             printed = printed.assign(width_percent=printed["width"])
             three = join_printed(frames["widths"], printed, ["measure", "shards", "model"], self.tag)
             three = three.sort_values(["measure", "shards", "model"], kind="stable", ignore_index=True)
             first = three[three["shards"] == 3].drop(columns="shards").reset_index(drop=True)
-            shape = Shape(rows=("measure",), columns=("model",), values=("width", *sizes))
-            yield Exhibit("Table 1", "interval widths of the system effects, 3 parts", first, shape=shape)
+            yield self.show("Table 1", first, values=("width", *sizes))
         keys = ["measure", "test", "alpha"]
-        four = join_printed(frames["counts"], read_counts("v17-table-4", like), keys, self.tag)
+        four = join_printed(frames["counts"], read_counts("v17-table-4", **like), keys, self.tag)
         tests = [T_TEST, RANDOMIZATION, "3 parts"]
         two = four[(four["alpha"] == ALPHAS[0]) & four["test"].isin(tests)].drop(columns="alpha")
-        shape = Shape(rows=("measure", "test"), values=("pairs", "share"))
-        two = two.sort_values("measure", kind="stable", ignore_index=True)
-        yield Exhibit("Table 2", "significant pairs at .05 by three tests", two, shape=shape)
+        yield self.show("Table 2", two.sort_values("measure", kind="stable", ignore_index=True))
         if has_parts:
-            left_out = describe_left_out(frames, source.topics)
-            shape = Shape(rows=("measure", "shards"), columns=("model",), values=("width", *sizes))
-            title = "interval widths by number of parts"
-            yield Exhibit("Table 3", title, three, (ABOUT_WIDTHS, *left_out), shape=shape)
-        shape = Shape(rows=("test",), columns=("measure", "alpha"), values=("pairs",))
-        yield Exhibit("Table 4", "significant pairs by each test", four, (ABOUT_TESTS,), shape=shape)
+            left_out = describe_left_out(frames, source.scores.sizes["topic"])
+            yield self.show("Table 3", three, left_out, values=("width", *sizes))
+        yield self.show("Table 4", four)
         if not has_parts:
             return
         keys = ["measure", "splits", "alpha"]
-        five = join_printed(frames["divided"], read_counts("v17-table-5", like), keys, self.tag)
-        shape = Shape(rows=("splits",), columns=("measure", "alpha"), values=("pairs",))
-        yield Exhibit("Table 5", "pairs by how the splits are divided over them", five, shape=shape)
+        five = join_printed(frames["divided"], read_counts("v17-table-5", **like), keys, self.tag)
+        yield self.show("Table 5", five)
         if "related" in frames:
-            printed = read_printed("v17-table-6", collection=like)
-            six = join_printed(frames["related"], printed, ["condition"], self.tag)
-            values = (*MODELS, "related_pairs", "same", "lost", "gained")
-            shape = Shape(rows=("condition",), values=values)
-            title = "related runs by a model of all runs (across) or of their own (within)"
-            yield Exhibit("Table 6", title, six, (ABOUT_RELATED,), shape=shape)
+            yield self.show("Table 6", frames["related"], like=like)
         # Figures 2 to 6, and Figure 7 summed up
-        three = frames["effects"][frames["effects"]["shards"] == 3]
-        form = Form(
-            x="rank", y="estimate", band=("lower", "upper"), titles=("system, best first", "system effect"),
-            panel="measure", series="model", rules=(0.0,),
-        )  # fmt: skip
-        title = "intervals of the system effects without (MD2) and with (MD3) interactions, 3 parts"
-        yield Exhibit("Figure 2", title, three, form=form)
-        densities = frames["densities"][frames["densities"]["shards"] == 3]
-        form = Form(
-            x="value", y="density", titles=("system effect", "density"), series="system", panel="measure"
-        )
-        yield Exhibit(
-            "Figure 3", "bootstrap distributions of the two best runs, 3 parts", densities, form=form
-        )
-        yield draw_by_tests(
-            "Figure 4", frames["decisions"], source.scores, (T_TEST, RANDOMIZATION, "3 parts")
-        )
-        yield draw_by_tests(
-            "Figure 5", frames["decisions"], source.scores, (RANDOMIZATION, "2 parts", "3 parts")
-        )
-        form = Form(
-            x="rank", y="other", titles=("run", "run"), series="splits", panel="measure", mark="point"
-        )
+        for label, name in (("Figure 2", "effects"), ("Figure 3", "densities")):
+            yield self.show(label, frames[name][frames[name]["shards"] == 3])
+        for label, names in (("Figure 4", tests), ("Figure 5", [RANDOMIZATION, "2 parts", "3 parts"])):
+            pairs = list_by_tests(frames["decisions"], source.scores, names)
+            yield self.show(label, pairs, words={"tests": ", ".join(names)})
         squares = frames["squares"].sort_values(
             "splits", key=lambda column: column.map(lambda text: int(text.split(":")[0])), kind="stable"
         )
-        title = "pairs that the splits are divided over, by splits against the others"
-        yield Exhibit("Figure 6", title, squares, form=form)
+        yield self.show("Figure 6", squares)
         final = frames["final"]
         rows = [
             {"measure": measure, "pairs": len(part), "different": int(part["differ"].sum()),
              "largest p of a different pair": float(part.loc[part["differ"], "p_adjusted"].max())}
             for measure, part in final.groupby("measure", sort=False)
         ]  # fmt: skip
-        shape = Shape(rows=("measure",), values=("pairs", "different", "largest p of a different pair"))
-        title = f"multiple-partition inference: pairs that all {self.n_splits} splits call different at .05"
-        yield Exhibit("Figure 7", title, final, shape=shape, summary=pd.DataFrame(rows))
+        yield self.show("Figure 7", final, words={"splits": self.n_splits}, summary=pd.DataFrame(rows))
 
 
 def v17(data: Any, **choices: Any) -> Replication:
@@ -494,24 +458,6 @@ def compare_tests(scores: Floats, weights: Floats) -> dict[str, SignsOfTest]:
     return results
 
 
-def share_beyond(fits: ModelFits, model: str) -> Floats:
-    """Return the share of pairs whose p-value rounds to 0, (resamples, splits)."""
-    least = fits.find_difference(model, SHARES[0]) * float(student_critical(2.0 * EXTREME, np.inf))
-    return np.stack(
-        [np.abs(read_signs(m, cut)).mean(axis=1) for m, cut in zip(fits.means, least, strict=True)]
-    )
-
-
-def oppose_tests(fits: ModelFits, cuts: Floats, tests: Mapping[str, SignsOfTest]) -> Floats:
-    """Return in how many pairs the partition method and a test prefer different runs, (resamples, splits)."""
-    counts = np.zeros(cuts.shape)
-    for draw, means in enumerate(fits.means):
-        signs = read_signs(means, cuts[draw])
-        for decided in tests.values():
-            counts[draw] += (signs * decided.signs[0][draw] < 0).sum(axis=1)
-    return counts
-
-
 def relate_figures(
     figures: Figures,
     tables: Floats,
@@ -530,23 +476,19 @@ def relate_figures(
         fits_of_part = fit_models(tables[:, :, places], weights, MODELS)
         own_pairs, own_cuts = find_cuts(fits_of_part, rules)
         for key in rules:
-            widths.setdefault(("across", key[0]), []).extend(
-                [fits.trim_width(key[0], pairs[key])] * len(places)
-            )
-            widths.setdefault(("within", key[0]), []).extend(
-                [fits_of_part.trim_width(key[0], own_pairs[key])] * len(places)
-            )
-        across = np.stack(
-            [read_signs(m[:, places], c) for m, c in zip(fits.means, cuts[rules[1]], strict=True)]
-        )
-        within = np.stack(
-            [read_signs(m, c) for m, c in zip(fits_of_part.means, own_cuts[rules[1]], strict=True)]
-        )
+            for condition, some, pair_counts in (
+                ("across", fits, pairs),
+                ("within", fits_of_part, own_pairs),
+            ):
+                each = [some.trim_width(key[0], pair_counts[key])] * len(places)
+                widths.setdefault((condition, key[0]), []).extend(each)
+        across = read_signs(fits.means[:, :, places], cuts[rules[1]])
+        within = read_signs(fits_of_part.means, own_cuts[rules[1]])
         counts["same"] += (across == within).sum(axis=2)
         counts["lost"] += ((across != 0) & (within == 0)).sum(axis=2)
         counts["gained"] += ((across == 0) & (within != 0)).sum(axis=2)
-    for (condition, model), each in widths.items():
-        figures["related width", condition, model] = np.mean(each, axis=0)
+    for (condition, model), several in widths.items():
+        figures["related width", condition, model] = np.mean(several, axis=0)
     for name, decided in counts.items():
         figures["related", name] = decided
 
@@ -570,8 +512,8 @@ def list_decisions(measure: str, test: str, pairs: sw.Comparisons) -> pd.DataFra
     return frame.assign(measure=measure, test=test).reset_index(drop=True)
 
 
-def draw_by_tests(label: str, decisions: pd.DataFrame, scores: xr.Dataset, tests: Sequence[str]) -> Exhibit:
-    """Draw pairs by which tests find them, at the ranks of the two runs by their means."""
+def list_by_tests(decisions: pd.DataFrame, scores: xr.Dataset, tests: Sequence[str]) -> pd.DataFrame:
+    """Return pairs by which tests find them, with the ranks of the two runs by their means."""
     frames = []
     for measure, values in scores.data_vars.items():
         order = values.mean("topic").to_series().rank(ascending=False, method="first")
@@ -583,12 +525,7 @@ def draw_by_tests(label: str, decisions: pd.DataFrame, scores: xr.Dataset, tests
         frame = frame[frame["tests"] != " + ".join(tests)]
         better, worse = (frame[name].map(order).astype(int) for name in ("a", "b"))
         frames.append(frame.assign(measure=str(measure), rank=better, other=worse))
-    form = Form(
-        x="rank", y="other", titles=("better run", "worse run"), series="tests", panel="measure", mark="point"
-    )
-    note = "Pairs that all of these tests find are left out; pairs that none finds are blank."
-    title = f"pairs by the tests that find them: {', '.join(tests)}"
-    return Exhibit(label, title, join_rows(frames), (note,), form)
+    return join_rows(frames)
 
 
 # Claims
@@ -628,20 +565,6 @@ def widen_by_parts(figures: Figures) -> Parts:
     }
 
 
-def compare_measures(figures: Figures) -> Parts:
-    """Return by how much intervals of P@10 are wider than those of AP, with three parts."""
-    return {model: figures["width", "P@10", 3, model] - figures["width", "AP", 3, model] for model in MODELS}
-
-
-def find_opposed(figures: Figures) -> Parts:
-    """Return in how many pairs two tests or splits prefer different runs significantly."""
-    return {
-        f"{measure}, {between}": figures["opposed", measure, between]
-        for measure in figures.list_levels("opposed")
-        for between in figures.list_levels("opposed", 2)
-    }
-
-
 def lose_by_level(figures: Figures) -> Parts:
     """Return by how much smaller the share of pairs is that parts lose from .05 to .01 than that of tests."""
     parts = {}
@@ -666,21 +589,6 @@ def compare_extremes(figures: Figures) -> Parts:
     }
 
 
-def divide_splits(figures: Figures) -> Parts:
-    """Return the share of pairs that splits are divided over, for every measure."""
-    return {measure: figures["divided", measure] for measure in figures.list_levels("divided")}
-
-
-def divide_measures(figures: Figures) -> Parts:
-    """Return by how much splits are more divided by P@10 than by AP."""
-    return {"P@10 less AP": figures["divided", "P@10"] - figures["divided", "AP"]}
-
-
-def narrow_related(figures: Figures) -> Parts:
-    """Return by how much intervals of related runs narrow with a model of their own."""
-    return {m: figures["related width", "across", m] - figures["related width", "within", m] for m in MODELS}
-
-
 def decide_alike(figures: Figures) -> Parts:
     """Return the share of related pairs that both models decide alike."""
     total = figures["related", "same"] + figures["related", "lost"] + figures["related", "gained"]
@@ -700,17 +608,22 @@ V17.claims = make_claims(
     {
         "interaction narrows intervals": relate_widths,
         "fewer parts, narrower intervals": widen_by_parts,
-        "AP narrower than P@10": compare_measures,
+        "AP narrower than P@10": partial(
+            compare, steps=[[("width", measure, 3, model) for measure in ("P@10", "AP")] for model in MODELS]
+        ),
         "t finds fewest": partial(_compare, pairs=((RANDOMIZATION, T_TEST),)),
         "parts find more": partial(_compare, pairs=(("3 parts", RANDOMIZATION), ("2 parts", RANDOMIZATION))),
-        "no two tests or splits prefer different runs": find_opposed,
+        "no two tests or splits prefer different runs": partial(list_parts, name="opposed"),
         "two parts suffice": partial(_compare, pairs=(("2 parts", "3 parts"),)),
         "unanimity costs little": partial(_compare, pairs=((MULTIPLE, RANDOMIZATION), (MULTIPLE, T_TEST))),
         "levels matter less": lose_by_level,
         "relatively many extreme p": compare_extremes,
-        "splits mostly agree": divide_splits,
-        "P@10 more divided than AP": divide_measures,
-        "related runs, narrower intervals": narrow_related,
+        "splits mostly agree": partial(list_parts, name="divided"),
+        "P@10 more divided than AP": partial(compare, steps=[(("divided", "P@10"), ("divided", "AP"))]),
+        "related runs, narrower intervals": partial(
+            compare,
+            steps=[[("related width", way, model) for way in ("across", "within")] for model in MODELS],
+        ),
         "related decisions alike": decide_alike,
         "related runs, fewer pairs": lose_related,
     },

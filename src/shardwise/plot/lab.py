@@ -270,6 +270,7 @@ def truth_chart(made: SimulatedCollection) -> alt.HConcatChart:
 
 WIDTH, HEIGHT = 380, 240
 MOST_PANELS = 2  # beside each other
+LIGHTEST = 80.0  # percent of white in the first shade of an ordered series
 
 
 def exhibit_chart(exhibit: Exhibit) -> Any:
@@ -294,7 +295,8 @@ def exhibit_chart(exhibit: Exhibit) -> Any:
     check_columns(frame, *wanted)
     names = list(map(str, dict.fromkeys(frame[form.series]))) if form.series else []
     key = forms.make_legend(names, **({"direction": "vertical"} if len(names) > 4 else {}))
-    series = forms.Series(form.series or "", names, key)
+    shades = [f"hsl(0, 0%, {level:.0f}%)" for level in np.linspace(LIGHTEST, 0.0, max(len(names), 1))]
+    series = forms.Series(form.series or "", names, key, shades if form.ordered else None)
     numeric = pd.api.types.is_numeric_dtype(frame[form.x])
     x = {
         "field": form.x,
@@ -315,24 +317,25 @@ def exhibit_chart(exhibit: Exhibit) -> Any:
             layers += [forms.draw("line", data, edge, strokeWidth=0.6, opacity=0.8) for edge in edges]
         else:
             layers.append(forms.draw("rule", data, ends))
-    dashes = series.encode("strokeDash") if names and form.mark == "line" else {}
+    dashes = series.encode("strokeDash") if names and form.mark == "line" and not form.ordered else {}
     styles: dict[str, Any] = {"line": {"strokeWidth": 1.2}, "point": {"filled": True, "size": 18}, "bar": {}}
     layers.append(
         forms.draw(form.mark, data, common | {"y": forms.number(form.y, **up)} | dashes, **styles[form.mark])
     )
-    # reference lines, such as 0 and a margin
-    layers += [
-        forms.draw("rule", data, {"y": {"datum": value}}, strokeDash=DASH, color="#555")
-        for value in form.rules
-    ]
-    drawn = forms.layer(layers, WIDTH, HEIGHT)
+    levels = [forms.draw_level(value, "y", **up) for value in form.rules]
     if not form.panel:
-        return finish_chart(drawn)
+        return forms.finish_layers([*layers, *levels], WIDTH, HEIGHT)
+    # a layer with data of its own would draw the rows of all panels in each
+    for each in layers:
+        each.data = alt.Undefined
+    drawn = forms.layer([*layers, *levels], WIDTH, HEIGHT)
     panels = list(map(str, dict.fromkeys(frame[form.panel])))
     facet = alt.Facet(f"{form.panel}:N", title=None, sort=panels)
     whole = alt.FacetChart(data=data, spec=drawn, facet=facet, columns=min(len(panels), MOST_PANELS))
+    # axes of their own, so that none stands below a place without a panel
     return (
         whole.resolve_scale(y="independent")
+        .resolve_axis(x="independent")
         .configure_view(stroke=None)
         .configure_axis(gridColor="#e6e6e6", titleFontWeight="normal")
     )

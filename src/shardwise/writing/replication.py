@@ -43,8 +43,7 @@ TITLES = {
     "% not_significant": "NotSig %",
     "% top_group": "TopG %",
     "tau": "τ",
-    "width": "width",
-    "share": "share",
+    "width_percent": "width (percent)",
     "least": "min",
     "largest": "max",
     "min_diff": "minD",
@@ -67,17 +66,16 @@ def write_replication(replication: Replication, folder: str | os.PathLike[str]) 
         if exhibit.is_figure:
             drawings[exhibit.label] = render_svg(exhibit.plot())
             write_atomically(target / f"{exhibit.slug}.svg", drawings[exhibit.label].encode())
-        else:
-            text = write_exhibit_latex(exhibit, replication.paper)
-            write_atomically(target / f"{exhibit.slug}.tex", text.encode("utf-8", "backslashreplace"))
     if replication.verdicts:
         _write_frame(replication.claims_frame(), target / "claims.csv")
     if len(equal := list_equal_cells(replication)):
         _write_frame(equal, target / "equal-cells.csv")
-    name = replication.paper.lower()
-    pages = ((".md", write_markdown(replication)), (".html", write_page(replication, drawings)))
-    for ending, text in pages:
-        write_atomically(target / f"{name}{ending}", text.encode("utf-8", "backslashreplace"))
+    texts = {"md": write_markdown(replication), "html": write_page(replication, drawings)}
+    if tables := write_latex([replication]):
+        texts["tex"] = tables
+    for ending, text in texts.items():
+        path = target / f"{replication.paper.lower()}.{ending}"
+        write_atomically(path, text.encode("utf-8", "backslashreplace"))
 
 
 def _write_frame(frame: pd.DataFrame, path: Path) -> None:
@@ -89,7 +87,7 @@ def answer_replication(replication: Replication) -> str:
     verdicts = replication.verdicts
     total = len(verdicts)
     if not total:
-        return f"{format_count(len(replication.exhibits), 'table or figure')}."
+        return replication.answer or f"Tables and figures: {len(replication.exhibits)}."
     if all(v.verdict == UNKNOWN for v in verdicts):
         reasons = " and ".join(dict.fromkeys(v.numbers for v in verdicts))
         return f"None of the {total} claims can be checked with these data: {reasons}."
@@ -248,11 +246,17 @@ def list_columns(table: pd.DataFrame) -> list[TypedColumn]:
     ]
 
 
-def write_exhibit_latex(exhibit: Exhibit, paper: str = "") -> str:
-    """Return a table in LaTeX with booktabs, headings spanning their columns."""
-    caption = f"{exhibit.label}{f' of {paper}' if paper else ''}: {exhibit.title}"
-    lines = set_tabular(list_columns(lay_out_exhibit(exhibit, paper)), escape_heads=True)
-    return set_float("table", r"\centering\small", escape_tex(caption, 8 * len(caption)), "", lines)
+def write_latex(replications: Sequence[Replication]) -> str:
+    """Return all tables in LaTeX with booktabs, headings spanning their columns."""
+    tables = []
+    for paper in replications:
+        for exhibit in paper.exhibits:
+            if not exhibit.is_figure:
+                caption = f"{exhibit.label} of {paper.paper}: {exhibit.title}"
+                lines = set_tabular(list_columns(lay_out_exhibit(exhibit, paper.paper)), escape_heads=True)
+                caption = escape_tex(caption, 8 * len(caption))
+                tables.append(set_float("table", r"\centering\small", caption, "", lines))
+    return "\n".join(tables)
 
 
 def write_markdown(replication: Replication) -> str:
@@ -303,22 +307,19 @@ def write_markdown_table(table: pd.DataFrame) -> str:
 def write_page(replication: Replication, drawings: dict[str, str]) -> str:
     """Return the page as one HTML file that needs no other."""
     tables = {
-        exhibit.label: Markup(render_html(list_columns(lay_out_exhibit(exhibit, replication.paper))))
+        exhibit.label: Markup(
+            render_html(list_columns(lay_out_exhibit(exhibit, replication.paper)), labelled=True)
+        )
         for exhibit in replication.exhibits
         if not exhibit.is_figure
     }
     # made by vl-convert, which escapes
     drawn = {label: Markup(svg) for label, svg in drawings.items()}
-    return _render(f"{replication.paper} on other data", [replication], tables=tables, drawings=drawn)
+    return render_page(f"{replication.paper} on other data", [replication], tables=tables, drawings=drawn)
 
 
-def write_overview(replications: Sequence[Replication], refusals: dict[str, str]) -> str:
-    """Return one page that opens all papers: their verdicts, and why others could not be made."""
-    return _render("Five papers on these data", replications, refusals=refusals)
-
-
-def _render(title: str, replications: Sequence[Replication], **content: Any) -> str:
-    """A page of replications: all of one, or the verdicts of several."""
+def render_page(title: str, replications: Sequence[Replication], **content: Any) -> str:
+    """Return a page of replications: all of one, or the verdicts of several and why others could not be made."""
     content |= {
         "title": title,
         "replications": replications,

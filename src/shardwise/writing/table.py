@@ -177,13 +177,18 @@ def group_heads(columns: Sequence[TypedColumn]) -> list[list[tuple[str, int]]]:
     return [*levels, [(head[-1], 1) for head in padded]]
 
 
-def render_html(columns: Sequence[TypedColumn]) -> str:
-    """Return a table in HTML: texts have the class w, and a second figure in brackets the class p."""
+def render_html(columns: Sequence[TypedColumn], labelled: bool = False) -> str:
+    """Return a table in HTML: texts have the class w, and a second figure in brackets the class p.
+
+    Cells may be labelled with their heading, for narrow screens.
+    """
 
     def write(text: str) -> str:
         return escape(escape_controls(text))
 
     sides = [' class="w"' if column.kind == "text" else "" for column in columns]
+    heads = [column.head if isinstance(column.head, str) else " ".join(column.head) for column in columns]
+    labels = [f' data-head="{write(head)}"' if labelled else "" for head in heads]
     head = []
     for groups in group_heads(columns):
         cells, start = [], 0
@@ -195,11 +200,11 @@ def render_html(columns: Sequence[TypedColumn]) -> str:
     body = []
     for k, row in enumerate(zip(*(column.show() for column in columns), strict=True)):
         cells = []
-        for column, text, side in zip(columns, row, sides, strict=True):
+        for column, text, side, label in zip(columns, row, sides, labels, strict=True):
             first, bracket, rest = (text, "", "") if side else text.partition(" (")
             second = f' <span class="p">({write(rest)}</span>' if bracket else ""
             shown = f"<b>{write(first)}</b>" if k in column.bold else write(first)
-            cells.append(f"<td{side}>{shown}{second}</td>")
+            cells.append(f"<td{side}{label}>{shown}{second}</td>")
         body.append(f"<tr>{''.join(cells)}</tr>")
     return f"<table><thead>{''.join(head)}</thead>\n<tbody>{chr(10).join(body)}</tbody></table>"
 

@@ -102,6 +102,7 @@ def _rate_system(facts: Facts, column: Column) -> dict[str, float]:
     return {
         "names of systems look so": words.share_of_models(names) - words.share_of_items(looks),
         "text or bookkeeping as system": float(not roles and (column.is_wordy or column.is_beside)),
+        "people who judge as system": float(column.header in words.VOTERS),
     } | _first_that_holds(
         ("system by its word", "system" in roles and column.plain),
         ("system by a word that means more", "system" in roles),
@@ -339,6 +340,7 @@ def _list_wide(facts: Facts) -> Iterator[Reading]:
             rows = {"no column of names" if every else "rows without names": 1.0}
         else:
             rows = _rate_item(facts, column)
+            rows["moments as item"] = float(column.dates)
             if item == facts.first and not column.roles:
                 kept = ("text or bookkeeping as item", "numbers kept beside scores as item")
                 rows |= {"first column as item": 1.0, **dict.fromkeys(kept, 0.0)}
@@ -356,7 +358,7 @@ def _list_shapes(facts: Facts, base: Reading, item: Column | None) -> Iterator[R
     side_columns = [name for name in names if facts[name].is_beside]
     plain = [name for name in names if name not in side_columns] or list(names)
     scored = [name for name in names if facts[name].is_score]
-    heads, ratio = list(names[:FIRST]), facts.sheet.rows / len(names)
+    heads, ratio = plain[:FIRST], facts.sheet.rows / len(names)
     looks = words.share_of_models(heads) - words.share_of_items(heads)
     sharing = rate_sharing([facts[name].values for name in plain])
     stem = len({tuple(words.split_words(name)[:1]) for name in plain}) == 1 or bool(name_measure(plain))

@@ -14,7 +14,7 @@ from shardwise.io.tables import signs, words
 from shardwise.io.tables.facts import FEW, Doubt, Reading, list_some
 from shardwise.io.tables.sheet import ENDS_IN_ID, Column, Sheet
 
-MARKS = ("_", "/", ".", ":", "|", " ", "-")  # between a system and what is measured
+MARKS = ("_", "/", ".", ":", "|", "~", " ", "-")  # between a system and what is measured
 EDGE = 8  # rows at an end of a table in which summaries stand
 LONG = 1 << 16  # rows of a wide table from which no numbers without a word are looked at
 _WORDED = re.compile(

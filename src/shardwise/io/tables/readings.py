@@ -14,7 +14,7 @@ import numpy as np
 from shardwise.core.claim import pluralize_noun
 from shardwise.core.errors import Either, InputError
 from shardwise.core.scores import clean_noun
-from shardwise.io.tables.candidates import AHEAD, are_both_items, are_same, list_readings
+from shardwise.io.tables.candidates import AHEAD, are_both_items, are_counted, are_same, list_readings
 from shardwise.io.tables.exclusions import choose_systems, drop_summary_rows
 from shardwise.io.tables.facts import (
     FEW,
@@ -467,7 +467,11 @@ def _choose_values(
     one = not kept or "measure" in reading.roles
     if one:
         kept = [name for name in scores if is_value(name)] or scores or numbers
-        kept = [name for name in kept if not ENDS_IN_ID.search(name)] or kept
+        told = [name for name in kept if not (ENDS_IN_ID.search(name) or facts[name].counts)]
+        kept = [name for name in told if not facts[name].constant] or told or kept
+    if are_counted(kept):
+        mend = "give each repeat a row of its own, with a column such as seed"
+        raise Doubt(f"has repeats side by side: {list_some(kept)}", mend=mend)
     if kept and (len(kept) == 1 or not one):
         return kept
     texts = [facts[name] for name in rest if name not in numbers and not facts[name].is_wordy]
