@@ -115,8 +115,12 @@ def test_an_organiser_with_all_runs_of_a_track(browser: Any, served: Served, dat
 @pytest.fixture
 def small(tmp_path: Path) -> Path:
     """A table of 20 questions and three models."""
+    return write_small(tmp_path)
+
+
+def write_small(folder: Path) -> Path:
     rows = [f"q{q},{m},{(q * 31 + k * 3) % 11 / 10}" for q in range(20) for k, m in enumerate("abc")]
-    file = tmp_path / "scores.csv"
+    file = folder / "scores.csv"
     file.write_text("\n".join(["question,model,score", *rows]) + "\n")
     return file
 
@@ -379,9 +383,10 @@ CONTRAST = """() => {
 }"""
 
 
-@pytest.fixture
-def addresses(served: Served, small: Path) -> dict[str, str]:
+@pytest.fixture(scope="module")
+def addresses(served: Served, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Every page, in the states that it has."""
+    small = write_small(tmp_path_factory.mktemp("pages"))
     doubtful = small.with_name("doubtful.csv")
     doubtful.write_text(
         "one,other,points\n" + "".join(f"{a},{b},{ord(a) % 5}\n" for a in "abcdef" for b in "uvwxyz")

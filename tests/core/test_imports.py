@@ -18,6 +18,7 @@ ORDER = ["core", "io", "sharding", "scoring", "stats", "methods", "comparing", "
 SOURCE = Path(__file__).parent.parent.parent / "src" / "shardwise"
 FILES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
 MODULES = sorted(found.name for found in pkgutil.walk_packages(shardwise.__path__, "shardwise."))
+NAMES = frozenset(MODULES)
 
 
 def part(module: str) -> str:
@@ -38,7 +39,7 @@ def imported(path: Path) -> set[str]:
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             names = [node.value.partition(":")[0]]
-        found.update(name for name in names if name in MODULES)
+        found.update(NAMES.intersection(names))
     return found
 
 

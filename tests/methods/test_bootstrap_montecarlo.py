@@ -42,7 +42,7 @@ def skewed_scores(topics: int, systems: int, shards: int, seed: int = 3) -> xr.D
         (10, 25, 4, MD5),
         (40, 50, 5, MD4),
         (129, 5, 2, MD3),
-        (129, 100, 5, MD6),
+        pytest.param(129, 100, 5, MD6, marks=pytest.mark.full),  # the size of one, the model of another
     ],
     ids=lambda value: getattr(value, "name", str(value)),
 )
