@@ -131,7 +131,7 @@ def test_it_runs_on_each_layout_that_it_declares(method: Method, claim: sw.Claim
     assert len(pairs) == 6
     assert np.isfinite(pairs.difference).all()
     assert ((pairs.p_adjusted >= 0.0) & (pairs.p_adjusted <= 1.0)).all()
-    assert list(pairs.means) == sorted(pairs.means, reverse=True)
+    assert list(pairs.means) == sorted(pairs.means, reverse=not pairs.lower_is_better)
     best, ranks, letters = pairs.best(), pairs.ranks(), pairs.letters()
     assert best == tuple(ranks.index[ranks["rank_best"] == 1])
     significant = {pair for pair, rejected in zip(by_pair(pairs), pairs.reject(), strict=True) if rejected}

@@ -329,6 +329,9 @@ def test_the_box_for_reviewers_has_the_figures_of_the_study() -> None:
     ]
     assert "Why not t-tests with Bonferroni" in render_report(analysis)
     assert explain_choice(analysed("plain 2")) is None
+    page = render_report(analysed("baseline"))
+    assert "<h3>Pairs compared</h3>" in page
+    assert "<h3>All pairs</h3>" not in page
     against = explain_choice(analysed("baseline"))
     assert against is not None
     assert against["title"] == "Why not t-tests with Bonferroni or Dunnett’s test?"

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -48,9 +48,6 @@ from shardwise.methods.tables import INSTANCES, SHARDS, SPLITS, TABLE, Dims, Tab
 from shardwise.stats.corrections import CORRECTIONS, STEPWISE
 from shardwise.stats.intervals import top_share
 from shardwise.stats.moderation import NOISY, noise_factors, pair_variances
-
-if TYPE_CHECKING:
-    from shardwise.methods.moments.fit import ScoreMoments
 
 SAME = 1e-9
 """Means that differ by less than this, relative to their size, are the same."""
@@ -501,6 +498,7 @@ def compare(
     1  x  y       0.175       0.375
     2  z  y       0.050       0.500
     """
+    from shardwise.methods.moments.fit import TESTS as MOMENT_TESTS
     from shardwise.methods.moments.fit import ScoreMoments
 
     with lend_executor(executor):
@@ -509,9 +507,30 @@ def compare(
         declared: dict[str, Any] = {"columns": columns, "range": range, "lower_is_better": lower_is_better}
         if isinstance(source, ScoreMoments):
             _refuse_choices("moments", {"repeats": repeats, "columns": columns, "range": range, **options})
-            return compare_moments(
-                source, method, generalize, pairs, **draws, lower_is_better=lower_is_better
+            # by a procedure that needs no more than moments
+            usual = DEFAULTS[TABLE].procedure
+            procedure = parse_procedure(method or usual, TABLE, lambda: usual)
+            if procedure.method.name not in MOMENT_TESTS or procedure.rule or TABLE not in procedure.layouts:
+                raise procedure.make_refusal(
+                    "needs the scores themselves", f"give them, or use {', '.join(MOMENT_TESTS)}"
+                )
+            claim = (
+                Claim.of(generalize, {"topic": source.item}) if generalize is not None else procedure.claim
             )
+            default = procedure.method.default_resamples(len(source.systems))
+            resamples = default if n_resamples is None else n_resamples
+            estimates = source.estimates(
+                test=procedure.method.name,
+                generalize=claim,
+                n_resamples=resamples,
+                seed=validate_count(seed, "seed", least=0),
+                lower_is_better=bool(lower_is_better),
+            )
+            procedure = replace(procedure, claim=claim)
+            compared = compare_estimates(
+                estimates, procedure.correction, title=procedure.title, procedure=procedure.name, **pairs
+            )
+            return replace(compared, resamples=resamples if procedure.draws else None)
         if isinstance(source, Means) or hasattr(source, "estimates"):
             _refuse_choices("a fit", {"columns": columns, "range": range})
             options |= {} if repeats is None else {"repeats": repeats}
@@ -547,41 +566,6 @@ def _refuse_choices(what: str, choices: Mapping[str, Any]) -> None:
         raise InputError(
             f"{', '.join(idle)} cannot be chosen for {what}", remedy="leave it out", argument=idle[0]
         )
-
-
-def compare_moments(
-    moments: ScoreMoments,
-    method: str | Procedure | None,
-    generalize: Claim | str | Iterable[str] | None,
-    pairs: dict[str, Any],
-    n_resamples: int | None,
-    seed: int,
-    lower_is_better: bool | None = None,
-) -> Comparisons:
-    """Compare by a procedure that needs no more than moments."""
-    from shardwise.methods.moments.fit import TESTS as MOMENT_TESTS
-
-    usual = DEFAULTS[TABLE].procedure
-    procedure = parse_procedure(method or usual, TABLE, lambda: usual)
-    if procedure.method.name not in MOMENT_TESTS or procedure.rule or TABLE not in procedure.layouts:
-        raise procedure.make_refusal(
-            "needs the scores themselves", f"give them, or use {', '.join(MOMENT_TESTS)}"
-        )
-    claim = Claim.of(generalize, {"topic": moments.item}) if generalize is not None else procedure.claim
-    default = procedure.method.default_resamples(len(moments.systems))
-    resamples = default if n_resamples is None else n_resamples
-    estimates = moments.estimates(
-        test=procedure.method.name,
-        generalize=claim,
-        n_resamples=resamples,
-        seed=validate_count(seed, "seed", least=0),
-        lower_is_better=bool(lower_is_better),
-    )
-    procedure = replace(procedure, claim=claim)
-    compared = compare_estimates(
-        estimates, procedure.correction, title=procedure.title, procedure=procedure.name, **pairs
-    )
-    return replace(compared, resamples=resamples if procedure.draws else None)
 
 
 def paired_tests(

@@ -959,27 +959,20 @@ def within_across(
                     else comparisons.intervals(1.0 - alpha)
                 ).loc[chosen]
                 measured[condition] += (frame["upper"] - frame["lower"]).tolist()
-            decisions.append(_join_decisions(label, chosen, (overall, inside, by_itself), alpha))
+            columns = []
+            for condition, c in zip(CONDITIONS, (overall, inside, by_itself), strict=True):
+                frame = c.to_frame()[["a", "b"]].assign(found=c.reject(alpha))
+                frame = frame[frame["a"].isin(chosen) & frame["b"].isin(chosen)]
+                ordered = [tuple(sorted(pair)) for pair in zip(frame["a"], frame["b"], strict=True)]
+                sign = np.where(frame["a"].to_numpy() == [a for a, _ in ordered], 1, -1)
+                index = pd.MultiIndex.from_tuples(ordered, names=["a", "b"])
+                columns.append(pd.Series(np.where(frame["found"], sign, 0), index=index, name=condition))
+            joined = pd.concat(columns, axis=1).reset_index()
+            joined.insert(0, "set", label)
+            decisions.append(joined)
         for condition in CONDITIONS:
             widths[condition][model.short] = float(np.mean(measured[condition]))
     return WithinAcross(
         pd.DataFrame.from_dict(widths, orient="index").rename_axis("condition"),
         pd.concat(decisions, ignore_index=True),
     )
-
-
-def _join_decisions(
-    label: str, systems: Sequence[str], comparisons: Sequence[Comparisons], alpha: float
-) -> pd.DataFrame:
-    wanted = set(systems)
-    frames = []
-    for condition, c in zip(CONDITIONS, comparisons, strict=True):
-        frame = c.to_frame()[["a", "b"]].assign(found=c.reject(alpha))
-        frame = frame[frame["a"].isin(wanted) & frame["b"].isin(wanted)]
-        ordered = [tuple(sorted(pair)) for pair in zip(frame["a"], frame["b"], strict=True)]
-        sign = np.where(frame["a"].to_numpy() == [a for a, _ in ordered], 1, -1)
-        index = pd.MultiIndex.from_tuples(ordered, names=["a", "b"])
-        frames.append(pd.Series(np.where(frame["found"], sign, 0), index=index, name=condition))
-    joined = pd.concat(frames, axis=1).reset_index()
-    joined.insert(0, "set", label)
-    return joined

@@ -33,12 +33,10 @@ def list_downloads(content: Analysis) -> tuple[ReportFile, ...]:
     about = f"{content.nouns_for('system')} with means, intervals and groups"
     files = [make_text_file("systems.csv", about, _format_csv(systems_frame(content)))]
     if len(content.comparisons) <= MOST_PAIRS:
-        files.append(
-            make_text_file("pairs.csv", "all pairs, for each claim", _format_csv(pairs_frame(content)))
-        )
+        files.append(make_text_file("pairs.csv", "pairs, for each claim", _format_csv(pairs_frame(content))))
     if content.slices is not None:
         body = _format_csv(join_pairs(content.slices, content.comparisons))
-        files.append(make_text_file("slices.csv", f"all pairs by {content.slices.name}", body))
+        files.append(make_text_file("slices.csv", f"pairs by {content.slices.name}", body))
     return (
         *files,
         make_text_file("tables.tex", "tables and figure for LaTeX (booktabs)", render_latex(content)),

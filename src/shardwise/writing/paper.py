@@ -349,7 +349,8 @@ def pairs_latex(content: Analysis) -> str:
         texts = _by_name(result, asked)
         columns.append(TypedColumn(f"$p${claim}", [texts[pair] for pair in zip(a, b, strict=True)], "tex"))
     systems = escape_tex(content.nouns_for("system"))
-    which = f"The best of the {systems} against all others" if asked else f"All pairs of {systems}"
+    every = "All pairs" if pairs.complete else "The pairs compared"
+    which = f"The best of the {systems} against all others" if asked else f"{every} of {systems}"
     caption = (
         rf"{which}: differences in {escape_tex(content.measure)} and corrected $p$-values ({_join_titles(content)});"
         rf" $^{{*}}$ $p < {content.alpha:g}$."

@@ -371,7 +371,7 @@ def explain_choice(analysis: Analysis) -> dict[str, Any] | None:
     if (rates := recorded_rates("moderated")) is not None:
         collections = join_names(list(rates.collections))
         reasons.append(
-            f"Error rates: of all pairs, measured with equal {systems} on simulated data like {collections}"
+            f"Error rates are those of all pairs, measured with equal {systems} on simulated data like {collections}"
             f" ({rates.designs} designs)."
         )
     return {

@@ -17,7 +17,7 @@ Tasks that count alike: the mean of the K tasks' estimates, its variance Σ se_k
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -131,8 +131,14 @@ def tabulate_agreement(
     }
     draws = topic_counts(units, key_of(seed), 0, n_resamples).astype(np.float64)
     every = np.concatenate([np.ones((1, units)), draws])
-    for name, correlate in _list_correlations(judge, human, both, code).items():
-        values = correlate(every)
+    # ranks are those of the sample: a bootstrap sample weighs them
+    ranks = scipy.stats.rankdata(judge[both]), scipy.stats.rankdata(human[both])
+    figures = {"Spearman's rho, scores": _correlate(*ranks, every[:, unit])}
+    if judge.shape[1] > 2:
+        drawn_items = every[:, code]
+        for name, kind in (("Spearman's rho, systems", "spearman"), ("Kendall's tau, systems", "kendall")):
+            figures[name] = _rank_systems(judge, human, both, drawn_items, kind)
+    for name, values in figures.items():
         estimate, drawn = float(values[0]), values[1:][np.isfinite(values[1:])]
         bounds[name] = (estimate, *_bound_correlation(estimate, drawn, units, alpha))
     table = pd.DataFrame(
@@ -175,26 +181,6 @@ def _list_agreements(a: Floats, b: Floats) -> dict[str, Agreement]:
             figures["Krippendorff's alpha, ordinal"] = krippendorff_alpha(ratings, "ordinal")
     if distinct > 2:
         figures["Krippendorff's alpha, interval"] = krippendorff_alpha(ratings, "interval")
-    return figures
-
-
-def _list_correlations(
-    judge: Floats, human: Floats, both: Any, code: Ints
-) -> dict[str, Callable[[Floats], Floats]]:
-    """Return rank correlations by name: functions of how often units are drawn."""
-    figures: dict[str, Callable[[Floats], Floats]] = {}
-    unit = np.broadcast_to(code[:, None], judge.shape)[both]
-    a, b = judge[both], human[both]
-    # ranks are those of the sample: a bootstrap sample weighs them
-    ranks = scipy.stats.rankdata(a), scipy.stats.rankdata(b)
-    figures["Spearman's rho, scores"] = lambda draws: _correlate(*ranks, draws[:, unit])
-    if judge.shape[1] > 2:
-        figures["Spearman's rho, systems"] = lambda draws: _rank_systems(
-            judge, human, both, draws[:, code], "spearman"
-        )
-        figures["Kendall's tau, systems"] = lambda draws: _rank_systems(
-            judge, human, both, draws[:, code], "kendall"
-        )
     return figures
 
 
