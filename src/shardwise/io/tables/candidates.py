@@ -568,6 +568,10 @@ def name_measure(names: Sequence[str]) -> str:
     """
     for part in (-1, 0):
         ends = {words.end_word(name, part) for name in names}
-        if len(names) > 1 and len({end.lower() for end in ends}) == 1 and words.means_score(next(iter(ends))):
+        if (
+            len(names) > 1
+            and len({end.lower() for end in ends}) == 1
+            and words.means_score(next(iter(ends)), part)
+        ):
             return words.end_word(names[0], part)
     return ""

@@ -181,7 +181,7 @@ def _list_scored(numbers: Sequence[str]) -> list[str]:
         ends = {name: words.end_word(name, part).lower() for name in numbers}
         for end in dict.fromkeys(ends.values()):
             alike = [name for name in numbers if ends[name] == end]
-            if 1 < len(alike) < len(numbers) and words.means_score(end):
+            if 1 < len(alike) < len(numbers) and words.means_score(end, part):
                 return alike
     return []
 

@@ -134,9 +134,9 @@ def end_word(header: str, part: int) -> str:
     return parts[part] if parts else ""
 
 
-def means_score(word: str) -> bool:
-    """Tell whether a word names a measure, of quality or of errors and amounts."""
-    return bool(find_measure(word) or classify_measure(word))
+def means_score(word: str, part: int) -> bool:
+    """Tell whether the first or last word of a header names a measure; errors and amounts come last: not cost-aware."""
+    return bool(find_measure(word) or (part and classify_measure(word)))
 
 
 def list_roles(header: str) -> tuple[str, ...]:
