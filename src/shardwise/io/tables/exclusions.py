@@ -72,9 +72,9 @@ def _refuse_predictions(sheet: Sheet, rest: Sequence[str], numbers: Sequence[str
     called = [name for name in plain if not words.PREDICTIONS.isdisjoint(words.split_words(name))]
     systems = called or [name for name in plain if not sheet.columns[name].is_beside]
     if len(systems) > 1 and (truths or 2 * len(called) > len(plain)):
-        beside = f" of {truths[0]!r}" if truths else ""
+        of_truth = f" of {truths[0]!r}" if truths else ""
         raise Doubt(
-            f"{list_some(systems)} may be predictions{beside} rather than scores",
+            f"{list_some(systems)} may be predictions{of_truth} rather than scores",
             [{"system": systems}],
             mend="give scores, such as 1 where a prediction is right and 0 where it is wrong",
             say="if they are scores, say ",
@@ -141,8 +141,8 @@ def _omit_non_systems(sheet: Sheet, numbers: Sequence[str]) -> dict[str, str]:
     scored = _list_scored(numbers)
     if scored and all(worded[name] for name in numbers if name not in scored):
         values = {name: sheet.columns[name].values for name in scored}
-        beside = (name for name in numbers if name not in scored)
-        return {name: _find_number_sign(sheet, name, values, worded[name]) or "no score" for name in beside}
+        others = (name for name in numbers if name not in scored)
+        return {name: _find_number_sign(sheet, name, values, worded[name]) or "no score" for name in others}
     plain = [name for name in numbers if not worded[name]]
     if not plain:
         # a word in each of many names is a part of the names

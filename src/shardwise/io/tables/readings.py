@@ -473,8 +473,10 @@ def _choose_values(
     one = not kept or "measure" in reading.roles
     if one:
         kept = [name for name in scores if is_value(name)] or scores or numbers
-        told = [name for name in kept if not (ENDS_IN_ID.search(name) or facts[name].counts)]
-        kept = [name for name in told if not (facts[name].constant or facts[name].words)] or told or kept
+        scoring = [name for name in kept if not (ENDS_IN_ID.search(name) or facts[name].counts)]
+        kept = (
+            [name for name in scoring if not (facts[name].constant or facts[name].words)] or scoring or kept
+        )
     if are_counted(kept):
         mend = "give each repeat a row of its own, with a column such as seed"
         raise Doubt(f"has repeats side by side: {list_some(kept)}", mend=mend)
