@@ -141,8 +141,8 @@ def _omit_non_systems(sheet: Sheet, numbers: Sequence[str]) -> dict[str, str]:
     scored = _list_scored(numbers)
     if scored and all(worded[name] for name in numbers if name not in scored):
         values = {name: sheet.columns[name].values for name in scored}
-        others = (name for name in numbers if name not in scored)
-        return {name: _find_number_sign(sheet, name, values, worded[name]) or "no score" for name in others}
+        unlike = (name for name in numbers if name not in scored)
+        return {name: _find_number_sign(sheet, name, values, worded[name]) or "no score" for name in unlike}
     plain = [name for name in numbers if not worded[name]]
     if not plain:
         # a word in each of many names is a part of the names
