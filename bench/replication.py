@@ -162,7 +162,7 @@ def tabulate_verdicts(claims: pd.DataFrame) -> str:
         simulated = by_data["verdict"].get(SIMULATIONS, UNKNOWN) != UNKNOWN
         sources = [SIMULATIONS if simulated or name not in by_data.index else name for name in names]
         words = [tell_both(*by_data.loc[name, ["verdict", "here"]]) for name in sources]
-        over = "holds (simulated)" if simulated else count_collections(part)
+        over = f"{by_data['verdict'][SIMULATIONS]} (simulated)" if simulated else count_collections(part)
         rows.append([paper, f"{statement} ({section})", by_data["in_print"].iloc[0], *words, over])
     return markdown(["paper", "claim", "in print", *names, "over collections"], rows)
 
@@ -195,7 +195,7 @@ def tell_rates(row: dict[str, Any]) -> str:
 def put(text: str, name: str, table: str) -> str:
     """Replace what stands between the marks of a table."""
     found, count = re.subn(
-        rf"(<!-- table {name} -->\n).*?(\n<!-- end {name} -->)",
+        rf"(<!-- table {name} -->\n).*?(\n?<!-- end {name} -->)",
         lambda m: m[1] + table + m[2],
         text,
         flags=re.S,

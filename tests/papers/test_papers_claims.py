@@ -31,7 +31,7 @@ from shardwise.papers.claims import (
     spread_over_splits,
 )
 from shardwise.papers.exhibit import ClaimVerdict, Frames
-from shardwise.papers.experiment import gather_scores
+from shardwise.papers.experiment import cover_topics, gather_scores, score_covered
 from shardwise.papers.shard_fits import HSD, TERMS, Rule, compare_splits, find_cuts, fit_models
 from shardwise.papers.v17_replicates import compare_tests
 
@@ -559,6 +559,25 @@ def test_topics_with_too_few_relevant_documents_are_left_out_and_named(poor: sw.
     )
     assert any("poor" in note for note in ff21["Table 1"].notes)
     assert {v.name: v.verdict for v in ff21.verdicts}["MD6 independent of fills"] == HOLDS
+
+
+def test_topics_with_as_many_relevant_documents_as_parts_are_covered() -> None:
+    """Whole splits drawn again would hardly ever cover eight topics with four to six documents each."""
+    rng = np.random.default_rng(4)
+    docs = [f"d{i}" for i in range(300)]
+    counts = {f"t{k}": 4 + k % 3 for k in range(8)} | {"none": 3}
+    qrels = {t: {d: int(i < n) for i, d in enumerate(rng.permutation(docs))} for t, n in counts.items()}
+    runs = {f"r{s}": {t: {d: rng.random() for d in docs} for t in qrels} for s in range(3)}
+    made = sw.read_collection(runs, qrels)
+    for draw in ("even", "die"):
+        scores, left_out = score_covered(made, 4, ["AP"], draw, jobs=1, n_splits=5, seed=2)
+        assert left_out["topic"].tolist() == ["none"]
+        assert scores.sizes["topic"] == 8
+        plain = sw.split(made, 4, kind=draw, n_splits=5, seed=2)
+        covered = cover_topics(plain, made)
+        sizes = [[np.bincount(row, minlength=4) for row in each.shards] for each in (plain, covered)]
+        np.testing.assert_array_equal(*sizes)
+        assert (plain.shards != covered.shards).any()
 
 
 def test_parts_of_v17_are_made_by_a_die(poor: sw.Collection) -> None:

@@ -97,6 +97,12 @@ def test_what_no_number_of_topics_can_do_is_missing_not_invented() -> None:
     assert result.lines[1] == "claim: new topics like these, new shards like these"
 
 
+def test_one_shard_plans_no_claim_about_new_shards() -> None:
+    """It shows nothing of how shards vary, however many topics it has."""
+    planned = plan_shards(TYPICAL, min_diff=0.03, shards=[1, 5], generalize=("topic", "shard"))
+    assert planned.table["topics"].isna().tolist() == [True, False]
+
+
 def test_a_corpus_cut_finer_has_components_of_its_own() -> None:
     coarse, fine = (
         TYPICAL,

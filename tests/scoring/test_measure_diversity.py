@@ -89,6 +89,14 @@ def test_whole_rankings_equal_ndeval(runs: dict[str, Run], judged: Judged) -> No
     check_against_ndeval(score(diverse(runs, judged), list(NDEVAL), no_relevant="undefined"), runs, judged)
 
 
+def test_average_precision_counts_the_relevant_documents_of_each_subtopic() -> None:
+    """Subtopic 1 has d1 and d3, found at ranks 2 and 4; subtopic 2 has d2, at rank 1."""
+    judged = {("t", "1", "d1"): 1, ("t", "2", "d2"): 1, ("t", "1", "d3"): 1}
+    runs = {"a": {"t": {"d2": 4.0, "d1": 3.0, "d9": 2.0, "d3": 1.0}}}
+    found = score(diverse(runs, judged), ["AP_IA"])["AP_IA"]
+    assert float(found.item()) == pytest.approx(((1 / 2 + 2 / 4) / 2 + 1) / 2)
+
+
 def inside(collection: Collection, splits: Splits, shard: int) -> set[str]:
     return {d for d, k in zip(collection.docnos(), splits.shards[0].tolist(), strict=True) if k == shard}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
@@ -18,11 +19,12 @@ import xarray as xr
 
 import shardwise as sw
 from shardwise.core.arguments import Progress, map_parallel, validate_count, validate_level
-from shardwise.core.arrays import Bools, Floats
+from shardwise.core.arrays import Bools, Floats, make_generator
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
 from shardwise.io.atomic import draft_folder, write_atomically
 from shardwise.papers.claims import (
+    STREAM,
     Figures,
     PaperClaim,
     count_topics,
@@ -214,6 +216,12 @@ class PaperExperiment:
             One or two sentences.
         """
         return ""
+
+    def scale_counts(self, source: PaperData, runs: int) -> dict[str, Any]:
+        """Return all pairs of the data and of so many printed runs, to show shares; nothing for a paper's own data."""
+        pairs = math.comb(source.scores.sizes["system"], 2), math.comb(runs, 2)
+        is_own = any(size in self.own_sizes and size[0] == runs for size in source.sizes)
+        return {} if is_own else {"totals": pairs}
 
     def show(self, label: str, data: pd.DataFrame, notes: Sequence[str] = (), **choices: Any) -> Exhibit:
         """Return a table or figure of this paper, laid out as ``exhibits.toml`` says; see `make_exhibit`."""
@@ -544,9 +552,8 @@ def score_covered(
     try:
         splits = sw.split(judged, shards, kind="covered", draw=draw, max_tries=TRIES, **how)  # type: ignore[arg-type]
     except InputError:
-        # some topic has hardly more relevant documents than parts: draw once, and leave out topics without any in
-        # some part
-        splits = sw.split(runs, shards, kind=draw, **how)  # type: ignore[arg-type]
+        # some topic has hardly more relevant documents than parts
+        splits = cover_topics(sw.split(runs, shards, kind=draw, **how), runs)  # type: ignore[arg-type]
     scores = sw.score(runs, list(measures), splits, jobs=jobs)
     whole, names = find_whole(scores)
     if whole.sum() < 2:
@@ -556,6 +563,37 @@ def score_covered(
         )
     left_out = pd.DataFrame({"shards": shards, "topic": names[~whole].tolist()})
     return scores.isel(topic=np.flatnonzero(whole)), left_out
+
+
+def cover_topics(splits: Any, runs: sw.Collection) -> Any:
+    """Return splits in which topics without a relevant document in some part have theirs drawn again.
+
+    They change places with documents that are relevant to no topic, so that parts keep their sizes.
+    """
+    rng, shards = make_generator(splits.seed, STREAM), splits.shards.copy()
+    topic_of = np.repeat(np.arange(len(runs.topics)), np.diff(runs.qrel_starts))
+    relevant = runs.qrel_grades > 0
+    documents = [runs.qrel_docs[relevant & (topic_of == topic)] for topic in range(len(runs.topics))]
+    documents = [each for each in documents if len(each) >= splits.n_shards]
+    others = np.setdiff1d(np.arange(shards.shape[1]), runs.qrel_docs[relevant])
+    for row in shards:
+        for _ in range(TRIES):
+            lacking = [each for each in documents if len(set(row[each].tolist())) < splits.n_shards]
+            for each in lacking:
+                partners = rng.choice(others, size=(TRIES, len(each)))
+                parts = row[partners].tolist()
+                # all parts, by documents that differ
+                fitting = [
+                    k
+                    for k, some in enumerate(partners.tolist())
+                    if len(set(parts[k])) == splits.n_shards and len(set(some)) == len(some)
+                ]
+                if fitting:
+                    chosen = partners[fitting[0]]
+                    row[each], row[chosen] = row[chosen], row[each].copy()
+            if not lacking:
+                break
+    return replace(splits, shards=shards)
 
 
 def keep_coverable(runs: sw.Collection, shards: int) -> sw.Collection:

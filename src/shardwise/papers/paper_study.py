@@ -200,7 +200,7 @@ class Study(PaperExperiment):
             printed = str(rows["in_print"].iloc[0])
             further.append({**key, "collection": "over collections", "answer": count_collections(rows)})
             further.append({**key, "collection": "in print", "answer": printed})
-        summary = pd.concat([verdicts, pd.DataFrame(further)], ignore_index=True)
+        summary = pd.concat([pd.DataFrame(further), verdicts], ignore_index=True)
         yield self.show("Claims", verdicts, summary=summary)
         for aim, part in frames["approaches"].groupby("aim", sort=False):
             cells = part.assign(cell=[_tell_rates(row) for row in part.to_dict("records")])
@@ -228,12 +228,12 @@ def study(data: Any, **choices: Any) -> Replication:
 
 def _tell_cell(row: Mapping[Any, Any]) -> str:
     """Return a verdict with the splits that agree; what every split says, where the topics leave it open."""
-    verdict = str(row["verdict"])
-    if verdict == UNDECIDED and row["here"] in (HOLDS, FAILS):
-        verdict = f"{row['here']} here"
-    splits = str(row["splits"]).partition(" ")[0] if row["splits"] else ""
-    total = str(row["splits"]).split(" ")[2] if splits else ""
-    return f"{verdict} ({splits} of {total})" if splits and verdict != UNKNOWN else verdict
+    if row["verdict"] == UNKNOWN:
+        return "–"
+    is_here = row["verdict"] == UNDECIDED and row["here"] in (HOLDS, FAILS)
+    splits = str(row["splits"] or "").split(" ")
+    agreeing = f" ({splits[0]}/{splits[2]})" if len(splits) > 2 else ""
+    return (f"{row['here']} here" if is_here else str(row["verdict"])) + agreeing
 
 
 def count_surely(p: Sequence[float], level: float = LEVEL / 2.0) -> int:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shardwise.analysis.analysis import Analysis, ClaimResult, Family, PairResult
+from shardwise.analysis.analysis import Analysis, ClaimResult, PairResult
 from shardwise.analysis.power import POWER, OpenTie
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.claim import format_count, pluralize_noun
@@ -336,24 +336,21 @@ def write_scope(setting: Setting, result: PairResult | None = None) -> str:
     """
     result = setting.lead if result is None else result
     total, rate, method = len(result.pairs), format_percent(result.alpha), result.title
+    # the measures whose pairs are corrected together
+    family = result.family if isinstance(result, ClaimResult) else None
     pairs = f"all {total:,} pairs" if result.pairs.complete else f"{total:,} pairs"
     if setting.baselines:
         labels = label_systems(result)
         pairs = f"{total:,} comparisons with {join_names([labels[name] for name in setting.baselines])}"
     if total > 1 and result.pairs.error_rate == "pair":
         method += f", {pairs} not corrected (false-alarm rate {rate} each)"
-    elif total > 1 or _find_family(result) is not None:
-        if family := _find_family(result):
+    elif total > 1 or family is not None:
+        if family is not None:
             how = "" if family.resampled else ", by Holm's steps over measures"
             pairs = f"all {family.pairs:,} pairs of {family.measures:,} measures{how}"
         method += f", {pairs} corrected ({CONTROLLED[result.pairs.error_rate]} {rate})"
     direction = f"; {describe_direction(setting.measure)}" if result.pairs.lower_is_better else ""
     return f"Applies to {result.claim}{direction}. {capitalize_sentence(method)}."
-
-
-def _find_family(result: PairResult) -> Family | None:
-    """The measures whose pairs are corrected together."""
-    return result.family if isinstance(result, ClaimResult) else None
 
 
 def count_pairs(result: PairResult) -> str:

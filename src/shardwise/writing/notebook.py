@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any
 
 from shardwise.analysis.analysis import Analysis
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.errors import InputError
 from shardwise.core.libraries import pd
-from shardwise.core.text import escape_controls, escape_nested, shorten_names
+from shardwise.core.text import escape_nested, shorten_names
 from shardwise.plot.dispatch import chart
 from shardwise.plot.saving import render_image
 from shardwise.writing import answer
 from shardwise.writing.numbers import format_percent
 from shardwise.writing.slices import render_slices
+from shardwise.writing.table import escape_text, render_lines
 from shardwise.writing.tables import render_measures, show_table, tabulate_baselines
 
 MOST_ROWS = 10
@@ -39,8 +39,7 @@ def render_result(result: Any) -> str:
     lines = [line for line in str(result).splitlines() if line.strip()]
     table = table_of(result)
     shown_lines = lines[:1] if table is not None else lines
-    words = "".join(f"<p>{escape(escape_controls(line))}</p>" for line in shown_lines)
-    return f"<div>{words}{_render_table(table)}{draw_picture(result)}</div>"
+    return f"<div>{render_lines(shown_lines)}{_render_table(table)}{draw_picture(result)}</div>"
 
 
 def answer_html(analysis: Analysis) -> str:
@@ -56,26 +55,17 @@ def answer_html(analysis: Analysis) -> str:
     str
         HTML.
     """
-    first = [f"<strong>{escape(escape_controls(answer.write_answer(analysis)))}</strong>"]
-    first += [
-        escape(escape_controls(line))
-        for line in (answer.write_scope(analysis), *answer.write_pairs(analysis))
-    ]
+    first = f"<p><strong>{escape_text(answer.write_answer(analysis))}</strong></p>"
+    above = first + render_lines((answer.write_scope(analysis), *answer.write_pairs(analysis)))
     notes = [answer.write_alternative(result, analysis) for result in analysis.instead]
     notes += [answer.write_range(analysis), answer.write_repeats(analysis), answer.write_splits(analysis)]
-    last = [escape(escape_controls(note)) for note in notes if note]
-    last += [
-        f"<strong>Warning:</strong> {escape(escape_controls(remark.sentence))}"
-        for remark in analysis.remarks
-        if remark.warning
-    ]
-    if step := answer.write_next_step(analysis):
-        last.append(escape(escape_controls(step)))
+    warnings = [escape_text(remark.sentence) for remark in analysis.remarks if remark.warning]
+    warned = "".join(f"<p><strong>Warning:</strong> {warning}</p>" for warning in warnings)
+    below = render_lines(notes) + warned + render_lines([answer.write_next_step(analysis)])
     board = analysis.leaderboard().format_table() if not analysis.baselines else pd.DataFrame(show_table(
         tabulate_baselines(analysis.comparisons, analysis.baselines, analysis.alpha),
         analysis.alpha, analysis.decimals, analysis.lead.resolution,
     ))  # fmt: skip
-    above, below = ("".join(f"<p>{line}</p>" for line in lines) for lines in (first, last))
     # a board has the other measures already
     beside = render_measures(analysis) if analysis.baselines else ""
     forest = render_image(

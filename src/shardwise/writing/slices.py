@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from shardwise.writing.numbers import (
     format_percent,
     format_signed,
 )
-from shardwise.writing.table import TypedColumn, render_html, set_table, show_columns
+from shardwise.writing.table import TypedColumn, render_box, render_lines, set_table, show_columns
 
 MARKS = {"better": "▲", "worse": "▼", "tied": "", "": ""}
 """Marks of verdicts."""
@@ -40,17 +39,13 @@ def write_slices(slices: Slices) -> list[str]:
     labels = shorten_names(slices.systems)
     few = len(slices.interactions) == 1 or (bool(slices.baselines) and len(slices.interactions) <= FEW_NAMED)
     significant = (
-        [_write_pair(slices, a, b, labels) for a, b in _list_pairs(slices)]
+        [_write_pair(slices, a, b, labels) for a, b in slices.interactions[["a", "b"]].to_numpy()]
         if few
         else [_write_all(slices, labels)]
     )
     untested = [name for name in slices.labels if name not in slices.tested]
     left = f"Shown, not tested (too few {slices.items_noun}): {_join_some(untested)}." if untested else ""
     return [line for line in (*significant, _write_interaction(slices, labels), left) if line]
-
-
-def _list_pairs(slices: Slices) -> list[tuple[str, str]]:
-    return list(slices.interactions[["a", "b"]].itertuples(index=False, name=None))
 
 
 def _write_pair(slices: Slices, a: str, b: str, labels: dict[str, str]) -> str:
@@ -227,11 +222,8 @@ def render_slices(slices: Slices | None) -> str:
     """Return the answer by slices as an element of a page; empty where there is none."""
     if slices is None:
         return ""
-    above, below = ("".join(f"<p>{escape(escape_controls(line))}</p>" for line in lines if line)
-        for lines in (write_slices(slices), [explain_marks(slices)]))  # fmt: skip
-    label = escape(f"Table by {escape_controls(slices.name)}", quote=True)
-    box = f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">'
-    return f"{above}{box}{render_html(list_columns(slices))}</div>{below}"
+    table = render_box(f"Table by {escape_controls(slices.name)}", list_columns(slices))
+    return f"{render_lines(write_slices(slices))}{table}{render_lines([explain_marks(slices)])}"
 
 
 def slices_latex(slices: Slices) -> str:

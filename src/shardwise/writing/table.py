@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import groupby
@@ -177,24 +177,36 @@ def group_heads(columns: Sequence[TypedColumn]) -> list[list[tuple[str, int]]]:
     return [*levels, [(head[-1], 1) for head in padded]]
 
 
+def escape_text(text: str) -> str:
+    """Return a text as a page shows it."""
+    return escape(escape_controls(text))
+
+
+def render_lines(lines: Iterable[str]) -> str:
+    """Return sentences as paragraphs of a page."""
+    return "".join(f"<p>{escape_text(line)}</p>" for line in lines if line)
+
+
+def render_box(label: str, columns: Sequence[TypedColumn]) -> str:
+    """Return a table in HTML that scrolls where it is wide."""
+    box = f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(label, quote=True)}">'
+    return f"{box}{render_html(columns)}</div>"
+
+
 def render_html(columns: Sequence[TypedColumn], labelled: bool = False) -> str:
     """Return a table in HTML: texts have the class w, and a second figure in brackets the class p.
 
     Cells may be labelled with their heading, for narrow screens.
     """
-
-    def write(text: str) -> str:
-        return escape(escape_controls(text))
-
     sides = [' class="w"' if column.kind == "text" else "" for column in columns]
     heads = [column.head if isinstance(column.head, str) else " ".join(column.head) for column in columns]
-    labels = [f' data-head="{write(head)}"' if labelled else "" for head in heads]
+    labels = [f' data-head="{escape_text(head)}"' if labelled else "" for head in heads]
     head = []
     for groups in group_heads(columns):
         cells, start = [], 0
         for text, span in groups:
             wide = f' colspan="{span}"' if span > 1 else sides[start]
-            cells.append(f"<th{wide}>{write(text)}</th>")
+            cells.append(f"<th{wide}>{escape_text(text)}</th>")
             start += span
         head.append(f"<tr>{''.join(cells)}</tr>")
     body = []
@@ -202,8 +214,8 @@ def render_html(columns: Sequence[TypedColumn], labelled: bool = False) -> str:
         cells = []
         for column, text, side, label in zip(columns, row, sides, labels, strict=True):
             first, bracket, rest = (text, "", "") if side else text.partition(" (")
-            second = f' <span class="p">({write(rest)}</span>' if bracket else ""
-            shown = f"<b>{write(first)}</b>" if k in column.bold else write(first)
+            second = f' <span class="p">({escape_text(rest)}</span>' if bracket else ""
+            shown = f"<b>{escape_text(first)}</b>" if k in column.bold else escape_text(first)
             cells.append(f"<td{side}{label}>{shown}{second}</td>")
         body.append(f"<tr>{''.join(cells)}</tr>")
     return f"<table><thead>{''.join(head)}</thead>\n<tbody>{chr(10).join(body)}</tbody></table>"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from shardwise.analysis.analysis import Analysis, PairResult
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.libraries import pd
-from shardwise.core.text import escape_controls, list_columns, shorten_name
+from shardwise.core.text import list_columns, shorten_name
 from shardwise.writing.answer import (
     describe_lift,
     join_names,
@@ -27,7 +26,7 @@ from shardwise.writing.answer import (
 from shardwise.writing.names import label_systems
 from shardwise.writing.numbers import format_number, format_p, format_percent, format_ranks
 from shardwise.writing.slices import MARKS, describe_slices, explain_verdicts
-from shardwise.writing.table import TypedColumn, render_html, show_columns
+from shardwise.writing.table import TypedColumn, render_box, render_lines, show_columns
 
 if TYPE_CHECKING:
     from shardwise.analysis.leaderboard import Leaderboard
@@ -223,9 +222,9 @@ def render_measures(analysis: Analysis) -> str:
     """Return the table of systems and measures as an element of a page; empty for one measure."""
     if not analysis.others:
         return ""
-    box = '<div class="scroll" tabindex="0" role="region" aria-label="Table by measure">'
-    marks = f"<p>{escape(escape_controls(explain_measures(analysis)))}</p>"
-    return f"{box}{render_html(list_measures(analysis))}</div>{marks}"
+    return render_box("Table by measure", list_measures(analysis)) + render_lines(
+        [explain_measures(analysis)]
+    )
 
 
 def describe_parts(analysis: Analysis) -> dict[str, Any]:
