@@ -20,6 +20,7 @@ from shardwise.writing.html import render_report
 from shardwise.writing.methods import methods_text
 from shardwise.writing.notebook import answer_html
 from shardwise.writing.numbers import format_number
+from shardwise.writing.tables import explain_measures
 
 MEASURES = ("quality", "f1", "cost")
 DRAWS = 999
@@ -191,6 +192,9 @@ def test_every_surface_has_the_same_figures(
     csv = pd.read_csv(pd.io.common.StringIO(shardwise(*words, "--format", "csv").stdout))
     assert csv["p_adjusted"].tolist() == [row["p_adjusted"] for row in record["rows"]]
     page, notebook = render_report(full), answer_html(full)
+    # what the marks mean is said where they are
+    assert explain_measures(full) in page
+    assert explain_measures(full) in notebook
     markdown = shardwise(*words, "--format", "markdown").stdout
     latex = shardwise(*words, "--format", "latex").stdout
     for (_, measure), cell in cells.items():
