@@ -1,9 +1,13 @@
 """``python -m shardwise`` is the command line."""
 
-from shardwise.core.processes import leave_current_folder
+import os
+import sys
 
-# before the modules are loaded that do the work
-leave_current_folder()
+HOME = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+
+# ``python -m`` puts the current folder first, which may hold a stranger's modules: it goes before any other is loaded
+if not sys.flags.safe_path and os.path.realpath(sys.path[0]) == os.path.realpath(".") != HOME:
+    del sys.path[0]
 
 from shardwise.cli.main import main  # noqa: E402
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ import xarray as xr
 from command_line import shardwise
 from shardwise.cli.inputs import parse_columns
 from shardwise.core.errors import InputError
+from shardwise.core.scores import as_scores
 from shardwise.io.files import read_padded
 from shardwise.io.scores import read_scores
 from shardwise.io.tables.delimited import read_delimited
@@ -315,3 +317,65 @@ def test_numbers_of_two_sides_that_say_nothing_are_no_grades(tmp_path: Path) -> 
     with pytest.raises(InputError, match="no column says in words which won") as refused:
         read_text(tmp_path, "\n".join(["player_1,player_2,result", *rows]))
     assert "grade" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "message"),
+    [
+        (
+            "seed,baseline,proposed",
+            "{k},.8{k},.7{k}",
+            "if scores of one seed belong together, say .*'item': 'seed'",
+        ),
+        ("fold,model,auc", "{h},m{j},.8{k}", "if scores of one fold belong together, say .*'item': 'fold'"),
+        (
+            "store_id,week,promo,sales",
+            "s{h},{j},{p},4{k}",
+            "could both be the systems|several scores|no column",
+        ),
+        (
+            "sentence,gold_score,bert_score,sbert_score",
+            "s {k},.{k},.3{k},.2{k}",
+            "may be predictions of 'gold_score'",
+        ),
+    ],
+)
+def test_what_may_be_the_item_or_the_truth_is_asked(
+    tmp_path: Path, header: str, row: str, message: str
+) -> None:
+    lines = [row.format(k=k, j=k % 2, h=k // 2, p=("none", "bogo")[k % 3 > 1]) for k in range(10, 40)]
+    with pytest.raises(InputError, match=message):
+        read_text(tmp_path, "\n".join([header, *lines]))
+
+
+def test_columns_beside_those_of_one_measure_are_no_systems(tmp_path: Path) -> None:
+    rows = [f"u{k},{5 + k % 9},{k % 3},{k % 4}" for k in range(30)]
+    scores = read_text(tmp_path, "\n".join(["utterance,ref_words,whisper_errors,conformer_errors", *rows]))
+    assert scores["system"].values.tolist() == ["whisper_errors", "conformer_errors"]
+    assert scores.name == "errors"
+    assert as_scores(scores).measure.lower_is_better
+
+
+def test_a_constant_is_no_score_where_another_number_may_be(tmp_path: Path) -> None:
+    rows = [
+        f"p{k},{a},{'ok' if k % 3 else 'timeout'},{k + j}.5,3600"
+        for k in range(12)
+        for j, a in enumerate("xy")
+    ]
+    scores = read_text(tmp_path, "\n".join(["instance_id,algorithm,status,runtime,cutoff", *rows]))
+    assert scores.name == "runtime"
+
+
+def test_measures_by_systems_are_told_apart_whatever_their_scales(tmp_path: Path) -> None:
+    rows = [f"img{k},2{k}.5,2{k}.9,.{k},.{k + 3}" for k in range(10, 30)]
+    scores = read_text(
+        tmp_path, "\n".join(["Image,PSNR_bicubic,PSNR_esrgan,SSIM_bicubic,SSIM_esrgan", *rows])
+    )
+    assert isinstance(scores, xr.Dataset)
+    assert {*scores.data_vars} == {"PSNR", "SSIM"}
+
+
+def test_rows_below_results_are_read_beside_what_describes_them(tmp_path: Path) -> None:
+    rows = [{"query": f"q{k}", "system": s, "ap": k / 30} for k in range(20) for s in "xy"]
+    (path := tmp_path / "run.json").write_text(json.dumps({"metadata": {"date": "2024"}, "results": rows}))
+    assert dict(read_scores(path).sizes) == {"topic": 20, "system": 2}

@@ -1,7 +1,4 @@
-"""Python processes that we start: none looks for modules in the current folder, which may hold a stranger's files.
-
-It is loaded before the current folder is left, and therefore loads next to nothing itself.
-"""
+"""Python processes that we start: none looks for modules in the current folder, which may hold a stranger's files."""
 
 from __future__ import annotations
 
@@ -40,12 +37,6 @@ def python_environment() -> dict[str, str]:
 def is_current_folder(path: str) -> bool:
     """Return whether a path is the current folder, and not that of this package."""
     return os.path.realpath(path) == os.path.realpath(".") != os.path.realpath(HOME)
-
-
-def leave_current_folder() -> None:
-    """Take the current folder, which ``python -m`` puts first, from the path of this process."""
-    if not sys.flags.safe_path and is_current_folder(sys.path[0]):
-        del sys.path[0]
 
 
 @contextmanager

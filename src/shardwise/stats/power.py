@@ -20,7 +20,7 @@ def moderated_df(topics: Floats | float, systems: Floats | float) -> Floats:
     """
     own_df = np.asarray(topics, np.float64) - 1.0
     count = np.asarray(systems, np.float64)
-    return own_df / spread_share(np.where(count == 2.0, 1.0, own_share(own_df)), count)
+    return own_df / spread_share(own_share(own_df), count)
 
 
 def critical_pairs(systems: Floats, df: Floats, alpha: Floats) -> Floats:

@@ -15,6 +15,7 @@ import numpy as np
 
 from shardwise.core.arrays import Floats
 from shardwise.io.tables import signs, words
+from shardwise.io.tables.exclusions import split_measures
 from shardwise.io.tables.facts import FEW, Facts, Reading
 from shardwise.io.tables.sheet import FIRST, MOST_ARMS, Column
 
@@ -360,7 +361,8 @@ def _list_shapes(facts: Facts, base: Reading, item: Column | None) -> Iterator[R
     scored = [name for name in names if facts[name].is_score]
     heads, ratio = plain[:FIRST], facts.sheet.rows / len(names)
     looks = words.share_of_models(heads) - words.share_of_items(heads)
-    sharing = rate_sharing([facts[name].values for name in plain])
+    parted = bool(split_measures(plain)[1])
+    sharing = 1.0 if parted else rate_sharing([facts[name].values for name in plain])
     stem = len({tuple(words.split_words(name)[:1]) for name in plain}) == 1 or bool(name_measure(plain))
     shape = 1.0 if ratio >= 2.0 or item is None else -1.0 if ratio < 0.5 else 0.0
     counted = are_counted(names)
@@ -565,7 +567,11 @@ def name_measure(names: Sequence[str]) -> str:
     ('WER', 'hit3', '')
     """
     for part in (-1, 0):
-        ends = {words.split_words(name)[part] if words.split_words(name) else "" for name in names}
-        if len(names) > 1 and len(ends) == 1 and words.find_measure(word := ends.pop()):
-            return names[0][-len(word) :] if part else names[0][: len(word)]
+        ends = {words.end_word(name, part) for name in names}
+        if (
+            len(names) > 1
+            and len({end.lower() for end in ends}) == 1
+            and words.means_score(next(iter(ends)), part)
+        ):
+            return words.end_word(names[0], part)
     return ""

@@ -66,13 +66,15 @@ def _refuse_predictions(sheet: Sheet, rest: Sequence[str], numbers: Sequence[str
     """Refuse numbers that are predictions by their names, or stand beside the truth: high ones are not good ones."""
     truths = [name for name in rest if sheet.columns[name].header in words.TRUTHS]
     truths = [name for name in truths if sheet.columns[name].is_numeric]
+    if any(sheet.columns[name].header in ("control", "placebo") for name in rest):
+        return
     plain = [name for name in numbers if name not in truths and not words.is_score(name)]
     called = [name for name in plain if not words.PREDICTIONS.isdisjoint(words.split_words(name))]
     systems = called or [name for name in plain if not sheet.columns[name].is_beside]
     if len(systems) > 1 and (truths or 2 * len(called) > len(plain)):
-        beside = f" of {truths[0]!r}" if truths else ""
+        of_truth = f" of {truths[0]!r}" if truths else ""
         raise Doubt(
-            f"{list_some(systems)} may be predictions{beside} rather than scores",
+            f"{list_some(systems)} may be predictions{of_truth} rather than scores",
             [{"system": systems}],
             mend="give scores, such as 1 where a prediction is right and 0 where it is wrong",
             say="if they are scores, say ",
@@ -136,6 +138,11 @@ def _split_name(name: str, *, last: bool) -> tuple[str, str] | None:
 def _omit_non_systems(sheet: Sheet, numbers: Sequence[str]) -> dict[str, str]:
     """Return columns of a wide table that are no systems by a word and by numbers; refuse where only one says so."""
     worded = {name: _find_word_sign(name) for name in numbers}
+    scored = _list_scored(numbers)
+    if scored and all(worded[name] for name in numbers if name not in scored):
+        values = {name: sheet.columns[name].values for name in scored}
+        unlike = (name for name in numbers if name not in scored)
+        return {name: _find_number_sign(sheet, name, values, worded[name]) or "no score" for name in unlike}
     plain = [name for name in numbers if not worded[name]]
     if not plain:
         # a word in each of many names is a part of the names
@@ -166,6 +173,17 @@ def _omit_non_systems(sheet: Sheet, numbers: Sequence[str]) -> dict[str, str]:
             problem = f"column {name!r} is {sign}, so it may be no system"
             raise Doubt(problem, [{"system": rest}, {"system": [*rest, name]}])
     return omitted
+
+
+def _list_scored(numbers: Sequence[str]) -> list[str]:
+    """Return the columns that begin or end with the same measure, where others do not."""
+    for part in (-1, 0):
+        ends = {name: words.end_word(name, part).lower() for name in numbers}
+        for end in dict.fromkeys(ends.values()):
+            alike = [name for name in numbers if ends[name] == end]
+            if 1 < len(alike) < len(numbers) and words.means_score(end, part):
+                return alike
+    return []
 
 
 def _find_word_sign(name: str) -> str:

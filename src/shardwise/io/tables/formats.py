@@ -127,7 +127,7 @@ def sheet_of_json(whole: Any, source: str, system: str) -> Sheet:
     nested = [key for key, value in whole.items() if isinstance(value, dict | list) and value]
     rows = [key for key in nested if key in _ROWS and isinstance(whole[key], list)]
     rows = [key for key in rows if all(isinstance(row, dict) for row in whole[key])]
-    if len(rows) == 1 and nested == rows:
+    if len(rows) == 1 and all(key in rows or isinstance(whole[key], dict) for key in nested):
         return _sheet_of_rows(whole[rows[0]], source, system)
     if all(isinstance(value, list) for value in whole.values()):
         lengths = {name: len(values) for name, values in whole.items()}

@@ -260,16 +260,22 @@ def _doubt_weak(facts: Facts, best: Reading, rival: Reading | None) -> Doubt:
     doubted = f"nothing says that {columns} {'are systems' if several else 'is one'}"
     if several and best.features.get("columns share a measure", 0.0) < 0.0:
         doubted = f"{columns} are numbers of different kinds"
-    return Doubt(f"no column names systems, and {doubted}", offers)
+    paired = [name for name in facts.by_word("instance") if several and facts[name].unique and not offers]
+    offers += [{"item": name} for name in paired]
+    say = [f"if scores of one {name} belong together, say " for name in paired] or "say "
+    return Doubt(f"no column names systems, and {doubted}", offers, say=say)
 
 
 def _doubt_items(facts: Facts, best: Reading | None = None) -> Doubt:
     """Return the doubt of a table whose rows have a system but no item: means, or scores that nothing pairs."""
+    problem = "has no column of items (questions, topics)"
     choices: list[Columns] = [{"item": name} for name, c in facts.columns.items() if "topic" in c.roles]
-    say = "say "
-    if best is not None and not choices:
-        choices, say = [{"system": str(best.system)}], "if every row is an item of its own, say "
-    return Doubt("has no column of items (questions, topics)", choices, mend="add one", say=say)
+    if best is None or choices:
+        return Doubt(problem, choices, mend="add one")
+    repeats = [name for name in facts.by_word("instance") if name != best.system]
+    pairing = [f"if scores of one {name} belong together, say " for name in repeats]
+    choices = [*({"item": name} for name in repeats), {"system": str(best.system)}]
+    return Doubt(problem, choices, mend="add one", say=[*pairing, "if every row is an item of its own, say "])
 
 
 def _doubt_means(facts: Facts, label: str) -> Doubt:
@@ -463,12 +469,14 @@ def _choose_values(
     if not numbers and spoilt:
         raise refuse_words(facts.sheet, spoilt[0])
     varied = [name for name in plain if not facts[name].constant]
-    kept = scores or (varied if varied and facts.sheet.rows >= FEW else plain)
+    kept = scores or (varied if facts.sheet.rows >= FEW else plain)
     one = not kept or "measure" in reading.roles
     if one:
         kept = [name for name in scores if is_value(name)] or scores or numbers
-        told = [name for name in kept if not (ENDS_IN_ID.search(name) or facts[name].counts)]
-        kept = [name for name in told if not facts[name].constant] or told or kept
+        scoring = [name for name in kept if not (ENDS_IN_ID.search(name) or facts[name].counts)]
+        kept = (
+            [name for name in scoring if not (facts[name].constant or facts[name].words)] or scoring or kept
+        )
     if are_counted(kept):
         mend = "give each repeat a row of its own, with a column such as seed"
         raise Doubt(f"has repeats side by side: {list_some(kept)}", mend=mend)

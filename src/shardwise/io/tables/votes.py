@@ -222,18 +222,18 @@ def _find_outcome(
             outcome = np.where(np.isnan(outcome) & (sheet.columns[tie].values == 1.0), 0.0, outcome)
         return outcome, False, [chosen, tie]
     values = np.full(sheet.rows, np.nan) if column is None else column.values
-    said = {*values[np.isfinite(values)].tolist()}
-    if {1.0, 2.0} <= said <= {0.0, 1.0, 2.0} and ends in (("1", "2"), ("first", "second")):
+    results = {*values[np.isfinite(values)].tolist()}
+    if {1.0, 2.0} <= results <= {0.0, 1.0, 2.0} and ends in (("1", "2"), ("first", "second")):
         # the number of the winner, or 0 for none
         return np.select([values == 0.0, values > 0.0], [0.0, 3.0 - 2.0 * values], np.nan), False, [chosen]
-    if {0.5} < said <= {0.0, 0.5, 1.0}:
+    if {0.5} < results <= {0.0, 0.5, 1.0}:
         # what the first won, as in games
         return 2.0 * values - 1.0, False, [chosen]
     add, grade = (
         "add a column winner with the name of the winner or tie",
         "-".join(numeric[0] if numeric else ()),
     )
-    if not grade and (not said or min(said) < 0.0):
+    if not grade and (not results or min(results) < 0.0):
         grade = chosen or "…"
     choice = Choice({"first": pair[0], "second": pair[1], "grade": grade})
     or_grades = ", or name a column of grades, positive where the first is better: "

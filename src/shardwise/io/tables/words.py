@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from shardwise.core.measure import classify_measure
 from shardwise.core.scores import ROLE_OF
 
 
@@ -121,6 +122,21 @@ def split_words(header: str) -> list[str]:
     """
     apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", remove_accents(header))
     return [word for word in re.split(r"[\s_\-.,:;()\[\]/|]+", apart.lower()) if word]
+
+
+def end_word(header: str, part: int) -> str:
+    """Return the first (0) or last (-1) word of a header as it is written; one written in capitals is one.
+
+    >>> end_word("System A nDCG", -1), end_word("whisper_errors", -1), end_word("hit3~base", 0)
+    ('nDCG', 'errors', 'hit3')
+    """
+    parts = [word for word in re.split(r"[\s_\-.,:;()\[\]/|~]+", header) if word]
+    return parts[part] if parts else ""
+
+
+def means_score(word: str, part: int) -> bool:
+    """Tell whether the first or last word of a header names a measure; errors and amounts come last: not cost-aware."""
+    return bool(find_measure(word) or (part and classify_measure(word)))
 
 
 def list_roles(header: str) -> tuple[str, ...]:
