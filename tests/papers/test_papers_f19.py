@@ -122,6 +122,7 @@ def test_the_row_of_the_whole_collection_is_the_printed_one(data: Path) -> None:
     assert round(row["omega_sq"], 4) == row["omega_sq_F19"] == 0.3991
     for name in ("significant", "not_significant", "top_group"):
         assert row[name] == row[f"{name}_F19"]
+    assert found["Table 1"].lay_out("F19").iloc[0].tolist()[1:] == ["3423 (3423)", "4833 (4833)", "7 (7)"]
     assert "no documents" in found.facts["not made"]
     assert found.labels == ("Table 1", "Figure 1", "Figure 3")
 
@@ -214,7 +215,10 @@ def test_the_page_holds_every_table_and_figure(found: sw.papers.Replication, tmp
     assert page.count("<svg") == 4
     assert page.index("claims hold") < page.index("Table 1") < page.index("Figure 5")
     assert page.count("<tr>") < 80, "each table fits on a screen"
-    assert "(4833)" in text
+    # counts of another collection say nothing beside ours: 4833 of 8256 pairs
+    assert "(0.5854)" in text
+    assert "in print." in text
+    assert "4833" not in text.replace("4818 to 4833", "")
     assert r"\toprule" in (tmp_path / "f19.tex").read_text()
     assert (
         pd.read_csv(tmp_path / "claims.csv")["verdict"]

@@ -92,8 +92,9 @@ def test_a_layout_takes_words_and_changes() -> None:
     assert table.title == "steadiness over 7 splits of each number of shards, AP"
     assert table.notes[-1] == "more"
     assert len(table.notes) == 2
+    halves = {"significant": "significant_half"}
     assert table.shape == Shape(
-        rows=("shards",), columns=("model",), values=("tau",), halves={"significant": "significant_half"}
+        rows=("shards",), columns=("model",), values=("tau",), halves=halves, counts=("significant",)
     )
     printed = read_printed("f19-table-2", collection="T08").query("shards == 5 and model == 'MD6'")
     assert table.data["tau_F19"].tolist() == printed["tau"].tolist()

@@ -74,6 +74,10 @@ class Shape:
         Column of the half width that follows a value after ±, by value.
     only : Mapping
         Values to keep, by column; all rows are in the CSV file.
+    counts : tuple of str
+        Columns that count pairs.
+    totals : tuple of float
+        All pairs of the data and of print, of which counts are shown as shares; empty where they are the same.
     """
 
     rows: tuple[str, ...]
@@ -81,6 +85,8 @@ class Shape:
     columns: tuple[str, ...] = ()
     halves: Mapping[str, str] = field(default_factory=dict)
     only: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    counts: tuple[str, ...] = ()
+    totals: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -282,7 +288,9 @@ def make_exhibit(
     facts = {name: tuple(fact) if isinstance(fact, list) else fact for name, fact in facts.items()}
     if "titles" in facts:
         facts["titles"] = tuple(text.format(**words) for text in facts["titles"])
-    texts = tuple(text.format(**words) for text in entry.get("notes", ()))
+    texts = [text.format(**words) for text in entry.get("notes", ())]
+    if totals := entry.get("totals"):
+        texts.append("Counts are shares of all pairs, {:,} here and {:,} in print.".format(*totals))
     label, title = label.format(**words), entry["title"].format(**words)
     drawn: dict[str, Any] = {"form" if layout is Form else "shape": layout(**facts)}
     return Exhibit(label, title, data, (*texts, *notes), summary=summary, **drawn)

@@ -252,7 +252,9 @@ class F19(PaperExperiment):
                 for n in counts
             ]
         )
-        yield self.show("Table 1", titled, words=words, summary=shown, only={"measure": (first,)})
+        only: dict[str, Sequence[Any]] = {"measure": (first,)}
+        shares = self.scale_counts(source, max(TRACKS))
+        yield self.show("Table 1", titled, words=words, summary=shown, only=only, **shares)
         if has_shards:
             changes = compute_changes(printed)
             both = join_printed(compute_changes(table), changes, [*KEYS, "versus"], self.tag)
@@ -260,9 +262,10 @@ class F19(PaperExperiment):
             yield self.show("Table 1, percentage rows", both, words=words, only=only)
         if "table_2" in frames and len(frames["table_2"]):
             # Table 2 stands beside the printed track that has as many runs
-            like = {"collection": TRACKS.get(source.scores.sizes["system"], "T08")}
+            runs = source.scores.sizes["system"] if source.scores.sizes["system"] in TRACKS else max(TRACKS)
+            like, shares = {"collection": TRACKS[runs]}, self.scale_counts(source, runs)
             only = {"measure": (first,), "model": ("MD3", "MD6")}
-            yield self.show("Table 2", frames["table_2"], words=words, like=like, only=only)
+            yield self.show("Table 2", frames["table_2"], words=words, like=like, only=only, **shares)
         # the studentized range for the paper's numbers of systems and for those of the data
         q = np.linspace(0.0, 8.0, 161)
         rows = []

@@ -42,7 +42,8 @@ MEASURES = ("AP", "P@10")
 SAMPLED = "xinfAP"
 """V17 §4 says infAP, and means the extended one of a pool sampled by strata."""
 COUNTS = (2, 3, 5)
-COLLECTIONS = ("TREC-3", "TREC-8", "Terabyte")
+RUNS = {"TREC-3": 40, "TREC-8": 129, "Terabyte": 80}
+COLLECTIONS = tuple(RUNS)
 SPLITS = 11
 RANDOMIZATIONS = 10_000
 ALPHAS = (0.05, 0.01)
@@ -354,16 +355,21 @@ class V17(PaperExperiment):
         four = join_printed(frames["counts"], read_counts("v17-table-4", **like), keys, self.tag)
         tests = [T_TEST, RANDOMIZATION, "3 parts"]
         two = four[(four["alpha"] == ALPHAS[0]) & four["test"].isin(tests)].drop(columns="alpha")
-        yield self.show("Table 2", two.sort_values("measure", kind="stable", ignore_index=True))
+        shares = self.scale_counts(source, RUNS[like["collection"]])
+        # counts of other runs say nothing; shares stand beside print
+        values = ("share",) if shares else ("pairs", "share")
+        yield self.show(
+            "Table 2", two.sort_values("measure", kind="stable", ignore_index=True), values=values
+        )
         if has_parts:
             left_out = describe_left_out(frames, source.scores.sizes["topic"])
             yield self.show("Table 3", three, left_out, values=("width", *sizes))
-        yield self.show("Table 4", four)
+        yield self.show("Table 4", four, **shares)
         if not has_parts:
             return
         keys = ["measure", "splits", "alpha"]
         five = join_printed(frames["divided"], read_counts("v17-table-5", **like), keys, self.tag)
-        yield self.show("Table 5", five)
+        yield self.show("Table 5", five, **shares)
         if "related" in frames:
             yield self.show("Table 6", frames["related"], like=like)
         # Figures 2 to 6, and Figure 7 summed up

@@ -16,7 +16,7 @@ from shardwise.core.libraries import pd
 from shardwise.core.text import escape_controls, write_csv
 from shardwise.io.atomic import write_atomically
 from shardwise.papers.claims import FAILS, HOLDS, UNDECIDED, UNKNOWN, VERDICTS
-from shardwise.papers.exhibit import ClaimVerdict, Exhibit, Replication, count_decimals
+from shardwise.papers.exhibit import ClaimVerdict, Exhibit, Replication, Shape, count_decimals
 from shardwise.plot.saving import render_svg
 from shardwise.writing.assets import load_templates, read_asset
 from shardwise.writing.names import escape_tex
@@ -170,7 +170,7 @@ def lay_out_exhibit(exhibit: Exhibit, paper: str = "") -> pd.DataFrame:
     for name, kept in shape.only.items():
         frame = frame[frame[name].isin(list(kept))]
     # every cell as text, in long form
-    texts = {value: _format_cells(frame, value, shape.halves.get(value, ""), paper) for value in shape.values}
+    texts = {value: _format_cells(frame, value, shape, paper) for value in shape.values}
     row_keys = [_head_rows(frame[name]) for name in shape.rows]
     column_keys = [
         [HEADINGS.get(name, "{}").format(text) for text in _head_rows(frame[name])] for name in shape.columns
@@ -191,8 +191,12 @@ def lay_out_exhibit(exhibit: Exhibit, paper: str = "") -> pd.DataFrame:
     return pd.DataFrame(body, index=index, columns=pd.MultiIndex.from_tuples(heads), dtype=object)
 
 
-def _format_cells(frame: pd.DataFrame, value: str, half: str, paper: str) -> list[str]:
-    printed = f"{value}_{paper}"
+def _format_cells(frame: pd.DataFrame, value: str, shape: Shape, paper: str) -> list[str]:
+    half, printed = shape.halves.get(value, ""), f"{value}_{paper}"
+    if shape.totals and value in shape.counts:
+        ours, theirs = shape.totals
+        scales = {value: ours, half: ours, printed: theirs}
+        frame = frame.assign(**{name: frame[name] / scales[name] for name in scales if name in frame})
     together = pd.concat([frame[value].astype(float), frame[printed]]) if printed in frame else frame[value]
     form = format_column(pd.Series(together, name=value))
     texts = [form(v) for v in frame[value]]
