@@ -17,8 +17,10 @@ from shardwise.analysis.measures import find_unbeaten, tabulate_measures
 from shardwise.core.errors import InputError
 from shardwise.methods.moderated.statistics import moderated_statistics
 from shardwise.writing.html import render_report
+from shardwise.writing.methods import methods_text
 from shardwise.writing.notebook import answer_html
 from shardwise.writing.numbers import format_number
+from shardwise.writing.tables import explain_measures
 
 MEASURES = ("quality", "f1", "cost")
 DRAWS = 999
@@ -190,6 +192,9 @@ def test_every_surface_has_the_same_figures(
     csv = pd.read_csv(pd.io.common.StringIO(shardwise(*words, "--format", "csv").stdout))
     assert csv["p_adjusted"].tolist() == [row["p_adjusted"] for row in record["rows"]]
     page, notebook = render_report(full), answer_html(full)
+    # what the marks mean is said where they are
+    assert explain_measures(full) in page
+    assert explain_measures(full) in notebook
     markdown = shardwise(*words, "--format", "markdown").stdout
     latex = shardwise(*words, "--format", "latex").stdout
     for (_, measure), cell in cells.items():
@@ -255,3 +260,14 @@ def test_a_measure_that_is_shown_is_not_left_out(file: Path) -> None:
     assert "scores: quality, cost" in read_as
     assert "cost (" not in read_as
     assert read_as.endswith("lower is better: cost")
+
+
+def test_the_paragraph_says_that_measures_are_one_family(file: Path) -> None:
+    alone, joint, steps = (
+        methods_text(analyze(file, **how))
+        for how in ({}, {"joint": True}, {"joint": True, "method": "t holm"})
+    )
+    assert "all 6 pairs of models with moderated" in alone
+    assert "all 18 pairs of models by 3 measures together, with moderated" in joint
+    assert "stepping over measures by Holm's method" in steps
+    assert "stepping" not in joint

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -247,3 +247,12 @@ print(*(name for name in ("pandas", "xarray", "pyarrow") if name in sys.modules)
 def test_comparing_an_array_loads_no_frames() -> None:
     found = subprocess.run([sys.executable, "-c", IMPORTS], capture_output=True, text=True, check=True)
     assert found.stdout.split() == []
+
+
+@pytest.mark.parametrize(
+    "lists", [([0.1] * 9 + [0.3], [0.2] * 9 + [0.5]), [[1, 0, 1, 1], [0, 0, 1, 0], [1, 1, 1, 1]]]
+)
+def test_a_few_long_lists_are_not_taken_for_items(lists: Sequence[Sequence[float]]) -> None:
+    with pytest.raises(sw.InputError, match="may be items or systems; name the systems"):
+        sw.compare(lists)
+    assert len(sw.compare(np.asarray(lists)).names) == len(lists[0])

@@ -39,6 +39,7 @@ SECOND_WORDS = ("sample", "sample_id")
 ROLE_OF = {word: role for role, words in WORDS["dimensions"].items() for word in words.split()}
 SUFFIXES = ("_id", "_name")
 LARGEST = 1e100  # of scores; the largest of a table is no smaller than its inverse
+FEW_LISTS = 3  # lists of numbers that are rather systems than items, where they are longer
 NAMED = (*DIMENSIONS, "cluster")
 """What users have words of their own for."""
 
@@ -868,6 +869,11 @@ def _gather_scores(
                     "give topics by systems",
                     Either(", or a DataArray with dims=('topic', 'system', 'shard')", ""),
                 ),
+            )
+        if isinstance(data, list | tuple) and len(data) <= FEW_LISTS < values.shape[1]:
+            raise InputError(
+                f"{len(data)} lists of {values.shape[1]} numbers may be items or systems",
+                remedy="name the systems, as in {'a': [0.1, 0.4], 'b': [0.2, 0.3]}",
             )
         names = {
             dim: tuple(map(str, np.arange(n)))

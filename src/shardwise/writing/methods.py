@@ -44,7 +44,7 @@ def describe_test(result: ClaimResult, analysis: Analysis) -> Sentence:
     clause = procedure.clause(result.pairs.estimates.size)
     words = make_words(analysis.nouns)
     text = clause.text.format(**words, resamples=f"{result.n_resamples or 0:,}")
-    if len(result.pairs) == 1:
+    if len(result.pairs) == 1 and result.family is None:
         return f"{text}, at the level {result.alpha:g}", clause.citations
     citations = clause.citations
     correction = CORRECTIONS.get(procedure.correction)
@@ -234,7 +234,10 @@ def _describe_splits(analysis: Analysis) -> list[Sentence]:
 
 
 def _describe_pairs(result: ClaimResult, analysis: Analysis) -> str:
-    systems = analysis.nouns_for("system")
+    systems, family = analysis.nouns_for("system"), result.family
+    if family is not None:
+        steps = "" if family.resampled else ", stepping over measures by Holm's method"
+        return f"all {family.pairs:,} pairs of {systems} by {family.measures:,} measures together{steps},"
     if len(result.pairs.names) == 2:
         return f"the two {systems}"
     if analysis.baselines:

@@ -15,7 +15,7 @@ from shardwise.writing import answer
 from shardwise.writing.numbers import format_percent
 from shardwise.writing.slices import render_slices
 from shardwise.writing.table import escape_text, render_lines
-from shardwise.writing.tables import render_measures, show_table, tabulate_baselines
+from shardwise.writing.tables import explain_measures, render_measures, show_table, tabulate_baselines
 
 MOST_ROWS = 10
 MOST_DRAWN = 20  # rows of a chart
@@ -67,7 +67,7 @@ def answer_html(analysis: Analysis) -> str:
         analysis.alpha, analysis.decimals, analysis.lead.resolution,
     ))  # fmt: skip
     # a board has the other measures already
-    beside = render_measures(analysis) if analysis.baselines else ""
+    beside = render_measures(analysis) if analysis.baselines else render_lines([explain_measures(analysis)])
     forest = render_image(
         analysis.plot("forest", most=MOST_DRAWN),
         f"Differences with {format_percent(1.0 - analysis.alpha)} confidence intervals",

@@ -321,31 +321,33 @@ def draw_squares(
     squares = z**2
     floors = NOISE * np.abs(y).max(axis=0)
     size = max(1, SINGLE_BLOCK // max(topics, BLOCK_SIZE))
+    starts = range(0, ia.size, size)
+
+    def subtract_pairs(start: int) -> tuple[Floats, Floats]:
+        """(T, P) centred differences and their squares; not of z, which may have lost digits to the mean of a topic."""
+        a, b = ia[start : start + size], ib[start : start + size]
+        differences = y[:, a] - y[:, b]
+        differences = differences - differences.mean(axis=0)
+        differences[np.abs(differences) <= np.maximum(floors[a], floors[b])] = 0.0
+        return differences, differences**2
+
+    kept = {start: subtract_pairs(start) for start in starts if topics * ia.size <= SINGLE_BLOCK}
     for first in range(0, n_resamples, BLOCK_SIZE):
         counts = topic_counts(topics, key, first, min(BLOCK_SIZE, n_resamples - first)).astype(np.float64)
-        means = counts @ z / topics
-        sums = counts @ squares
-        squared_sums = sums - topics * means**2
-        common = (
-            np.where(squared_sums > ROUNDING * sums, squared_sums, 0.0).sum(axis=1) * pooling / (topics - 1.0)
-        )
-        drawn = np.empty((len(counts), ia.size))
-        for start in range(0, ia.size, size):
-            a, b = ia[start : start + size], ib[start : start + size]
-            # not those of z, which may have lost their digits to the mean of a topic
-            differences = y[:, a] - y[:, b]
-            differences = differences - differences.mean(axis=0)
-            differences[np.abs(differences) <= np.maximum(floors[a], floors[b])] = 0.0
-            gap = counts @ differences / topics
-            total = counts @ differences**2
+        means, sums = counts @ z / topics, counts @ squares
+        left = sums - topics * means**2
+        common = np.where(left > ROUNDING * sums, left, 0.0).sum(axis=1) * pooling / (topics - 1.0)
+        drawn = []
+        for start in starts:
+            differences, squared = kept[start] if kept else subtract_pairs(start)
+            gap, total = counts @ differences / topics, counts @ squared
             pair = total - topics * gap**2
             pair = np.where(pair > ROUNDING * total, pair, 0.0) / (topics - 1.0)
             variance = shrink_variances(pair, common[:, None], share) / topics
             with np.errstate(divide="ignore", invalid="ignore"):
-                drawn[:, start : start + size] = np.where(
-                    variance > 0.0, gap**2 / variance, np.where(gap != 0.0, np.inf, 0.0)
-                )
-        yield drawn
+                still = np.where(gap != 0.0, np.inf, 0.0)
+                drawn.append(np.where(variance > 0.0, gap**2 / variance, still))
+        yield drawn[0] if len(drawn) == 1 else np.concatenate(drawn, axis=1)
 
 
 def resample_together(
