@@ -206,7 +206,7 @@ def put(text: str, name: str, table: str) -> str:
 
 def main() -> None:
     where, *study = sys.argv[1:] or [str(ROOT.parent / "shared" / "data" / "trec-covid-r1")]
-    tables = {}
+    tables: dict[str, str] = {}
     if where != "only":
         folder = Path(where)
         runs, corpus = load(folder)

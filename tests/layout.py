@@ -42,10 +42,11 @@ FAULTS = """() => {
     for (let i = 0; i < texts.length; i++)
         for (let j = i + 1; j < texts.length; j++) {
             const [[l, t, r, b], e, said] = texts[i], [[l2, t2, r2, b2], e2, said2] = texts[j];
+            const wide = Math.min(r, r2) - Math.max(l, l2), high = Math.min(b, b2) - Math.max(t, t2);
+            if (wide <= 2 || high <= 4) continue;
             if (e === e2 || e.contains(e2) && getComputedStyle(e2).position === "static" || e2.contains(e)) continue;
             if (getComputedStyle(e).position === "sticky" || e.closest("nav, thead") || e2.closest("thead")) continue;
-            const wide = Math.min(r, r2) - Math.max(l, l2), high = Math.min(b, b2) - Math.max(t, t2);
-            if (wide > 2 && high > 4) over.push(`${said} / ${said2}`);
+            over.push(`${said} / ${said2}`);
         }
     return [...new Set([...cut, ...over])].slice(0, 12);
 }"""

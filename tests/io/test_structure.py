@@ -379,3 +379,23 @@ def test_rows_below_results_are_read_beside_what_describes_them(tmp_path: Path) 
     rows = [{"query": f"q{k}", "system": s, "ap": k / 30} for k in range(20) for s in "xy"]
     (path := tmp_path / "run.json").write_text(json.dumps({"metadata": {"date": "2024"}, "results": rows}))
     assert dict(read_scores(path).sizes) == {"topic": 20, "system": 2}
+
+
+def test_a_comment_of_ok_is_no_system(tmp_path: Path) -> None:
+    rows = [f"Write {k},{k % 7 + 1},{k % 5 + 3},ok" for k in range(25)]
+    scores = read_text(tmp_path, "\n".join(["prompt,gpt4_rating,mixtral_rating,comment", *rows]))
+    assert scores["system"].values.tolist() == ["gpt4_rating", "mixtral_rating"]
+    assert "comment (text)" in scores.attrs["read_as"]
+
+
+def test_versions_of_a_survey_are_the_systems(tmp_path: Path) -> None:
+    rows = [f"{k},{('old', 'new')[k % 2]},{k % 5 + 1},{k % 4 + 1}" for k in range(60)]
+    scores = read_text(tmp_path, "\n".join(["respondent_id,version,q1,q2", *rows]))
+    assert isinstance(scores, xr.Dataset)
+    assert scores["system"].values.tolist() == ["new", "old"]
+
+
+def test_words_between_what_describes_items_and_systems_are_no_lost_system(tmp_path: Path) -> None:
+    rows = [f"c{k},{20 + k * 7 % 50},{'MF'[k % 2]},.{k}1,.{k}5" for k in range(10, 40)]
+    scores = read_text(tmp_path, "\n".join(["case_id,age,sex,dice_v1,dice_v2", *rows]))
+    assert scores["system"].values.tolist() == ["dice_v1", "dice_v2"]

@@ -118,3 +118,5 @@ def test_a_panel_draws_its_own_rows_and_shades_follow_the_order() -> None:
     assert all("data" not in layer for layer in drawn["spec"]["layer"])
     colour = drawn["spec"]["layer"][0]["encoding"]["color"]["scale"]
     assert colour == {"domain": ["1:3", "2:2"], "range": ["hsl(0, 0%, 80%)", "hsl(0, 0%, 0%)"]}
+    encoding = drawn["spec"]["layer"][0]["encoding"]
+    assert [encoding[side]["axis"]["tickMinStep"] for side in "xy"] == [1, 1]

@@ -298,14 +298,19 @@ def exhibit_chart(exhibit: Exhibit) -> Any:
     shades = [f"hsl(0, 0%, {level:.0f}%)" for level in np.linspace(LIGHTEST, 0.0, max(len(names), 1))]
     series = forms.Series(form.series or "", names, key, shades if form.ordered else None)
     numeric = pd.api.types.is_numeric_dtype(frame[form.x])
+    # no ticks between whole numbers
+    axes = {
+        name: {"tickMinStep": int(pd.api.types.is_integer_dtype(frame[name]))} for name in (form.x, form.y)
+    }
     x = {
         "field": form.x,
         "type": "quantitative" if numeric else "nominal",
         "title": form.titles[0],
         "sort": None,
+        "axis": axes[form.x],
     }
     common = {"x": x} | (series.encode("color") if names else {})
-    up = {"title": form.titles[1], "scale": {"zero": form.mark == "bar"}}
+    up = {"title": form.titles[1], "scale": {"zero": form.mark == "bar"}, "axis": axes[form.y]}
     data = make_data(list_records(frame[list(dict.fromkeys(wanted))]))
     layers = []
     if form.band is not None:

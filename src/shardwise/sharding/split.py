@@ -169,21 +169,8 @@ def split(
             )
         if covering and attempt:
             notes.append(f"split {i} was drawn {attempt + 1} times until every shard had relevant documents")
-    return _label_splits(collection, kind, seed, shards, all_sizes, [str(k) for k in range(n)], notes)
-
-
-def _label_splits(
-    collection: Collection,
-    kind: Kind,
-    seed: int,
-    shards: Shards,
-    sizes: Ints,
-    labels: Sequence[str],
-    notes: Sequence[str] = (),
-) -> Splits:
-    """Return the splits of a collection's documents, with the names of both."""
-    names, starts = collection.names, collection.name_starts
-    return Splits(shards, len(labels), kind, seed, sizes, tuple(labels), names, starts, tuple(notes))
+    named = (tuple(map(str, range(n))), collection.names, collection.name_starts)
+    return Splits(shards, n, kind, seed, all_sizes, *named, tuple(notes))
 
 
 def _count_shards(
@@ -355,7 +342,8 @@ def _split_by_attribute(
     number = {label: k for k, label in enumerate(labels)}
     row = np.array([number[value] for value in values], dtype=np.int16)
     sizes = np.bincount(row, minlength=len(labels)).astype(np.int64)
-    return _label_splits(collection, "attribute", 0, row[None, :], sizes[None, :], labels)
+    named = (tuple(labels), collection.names, collection.name_starts)
+    return Splits(row[None, :], len(labels), "attribute", 0, sizes[None, :], *named)
 
 
 def _split_by_topic(
@@ -404,8 +392,8 @@ def _split_by_topic(
         shards[i, unknown] = rng.integers(n, size=unknown.size)
         sizes[i] = np.bincount(clusters_of, minlength=n) + np.bincount(shards[i, unknown], minlength=n)
     note = f"{format_count(unknown.size, 'document')} without a text fell into shards by chance"
-    labels = [str(k) for k in range(n)]
-    return _label_splits(collection, "topical", seed, shards, sizes, labels, [note] if unknown.size else [])
+    named = (tuple(map(str, range(n))), collection.names, collection.name_starts)
+    return Splits(shards, n, "topical", seed, sizes, *named, (note,) * bool(unknown.size))
 
 
 Contents = Mapping[str, str] | Mapping[str, Sequence[float]] | Mapping[str, Floats] | PathLike

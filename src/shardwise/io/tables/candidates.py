@@ -488,6 +488,8 @@ def _may_score(facts: Facts, column: Column) -> bool:
         if column.blank or column.dates or column.is_wordy or column.is_beside or roles:
             return False
         return int(np.isfinite(column.values).sum()) >= max(2.0, 0.1 * column.rows)
+    if column.is_wordy and column.says_verdicts:
+        return False
     if not roles or roles == ("measure",) or not column.plain:
         return True
     if roles[0] in ("topic", "system"):
@@ -530,7 +532,10 @@ def are_counted(names: Sequence[str]) -> bool:
 def _leaves_out_systems(facts: Facts, base: Reading) -> bool:
     """Tell whether a column that a reading leaves out names systems, by its word."""
     others = facts.list_others(base.item, base.system, *base.repeat, *base.scores, *facts.taken)
-    named = (column for column in others if "system" in column.roles and column.plain)
+    few = min(MOST_ARMS, facts.sheet.rows / 2)
+    named = (
+        column for column in others if "system" in column.roles and (column.plain or column.distinct <= few)
+    )
     return any(not (column.is_numeric or column.constant) for column in named)
 
 

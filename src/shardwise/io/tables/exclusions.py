@@ -40,8 +40,9 @@ def choose_systems(
     """
     _refuse_predictions(sheet, rest, numbers)
     omitted = {name: sheet.columns[name].kind for name in rest if name not in numbers}
+    begin = next((name for name in numbers if not sheet.columns[name].is_beside), numbers[0])
     for name in omitted:
-        _refuse_lost_system(sheet, sheet.columns[name], after=rest.index(name) > rest.index(numbers[0]))
+        _refuse_lost_system(sheet, sheet.columns[name], after=rest.index(name) > rest.index(begin))
     hollow = [n for n in numbers if n not in sheet.empty and np.isnan(sheet.columns[n].values).all()]
     if len(hollow) < len(numbers):
         omitted |= dict.fromkeys(hollow, "no scores")

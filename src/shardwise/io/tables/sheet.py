@@ -19,7 +19,7 @@ from shardwise.core.errors import InputError
 from shardwise.core.text import unguard_name
 from shardwise.io.files import bare_name
 from shardwise.io.tables import words
-from shardwise.io.tables.numerals import ParsedTexts, find_marks, is_date, parse_texts
+from shardwise.io.tables.numerals import ParsedTexts, find_marks, is_date, is_number, parse_texts
 
 MORE = "…"  # in place of a cell that holds more than one value
 INDEX = ""  # name of the column that an unnamed index becomes
@@ -223,6 +223,11 @@ class Column:
             return self.labels.names
         return [self.labels.names[k] for k in np.flatnonzero(odd).tolist()]
 
+    @property
+    def says_verdicts(self) -> bool:
+        """Whether none of the cells is a number, though words such as yes and ok stand for some."""
+        return self.is_text and not any(map(is_number, self.labels.names))
+
     @cached_property
     def is_numeric(self) -> bool:
         """Whether most of the different cells are numbers, or most of the rows; found once, for whoever asks."""
@@ -258,7 +263,7 @@ class Column:
     @property
     def kind(self) -> str:
         """What the cells are, in a word or two."""
-        if self.is_numeric:
+        if self.is_numeric and not (self.is_wordy and self.says_verdicts):
             return "whole numbers" if self.whole else "numbers"
         return "empty" if self.blank else "dates" if self.dates else "text"
 

@@ -380,7 +380,31 @@ def bootstrap_anova(
     if fit.incomplete is not None:
         residuals = residuals[~np.isnan(residuals)]
     pool = Pool.from_values(residuals if _error_figure(fit, "ss") > 0.0 else np.zeros(residuals.size))
-    weights, counts = _count_weights(fit, of)
+    # how often each score of a system counts in its mean: distinct weights, and how many scores have them
+    # where scores are missing, the adjusted mean is the same linear function of them for all systems only if they miss
+    # the same scores, and only then do all systems share one distribution
+    if fit.incomplete is None:
+        n = fit.scores.values.size // fit.scores.sizes[of]
+        weights, counts = np.array([1.0 / n]), np.array([float(n)])
+    elif of not in fit.incomplete.even:
+        raise InputError(
+            f"the {pluralize_noun(of)} lack different scores, so their bootstrap distributions differ and"
+            " cannot be pooled",
+            remedy=(
+                "keep the topics that all have, fill what is undefined with ",
+                Either("fill_undefined", "--fill"),
+                ", or use an analysis of variance",
+            ),
+        )
+    else:
+        stratum = fit.incomplete.strata[frozenset({of})]
+        table = replace(stratum.table, means=np.eye(len(stratum.table.weights)))
+        each = solve_table(table, stratum.terms).effects(EMPTY)[0] / stratum.table.weights
+        distinct, inverse = np.unique(np.round(each / np.abs(each).max(), 12), return_inverse=True)
+        counts = np.bincount(inverse, stratum.table.weights)
+        weights = np.bincount(inverse, each * stratum.table.weights) / counts
+        used = np.abs(distinct) > 0
+        weights, counts = weights[used], counts[used]
     draws = Draws(pool, weights, counts)
     replicates = None
     if n_resamples is None and executor is not None:
@@ -407,38 +431,6 @@ def drawn_spread(errors: Floats, null: str, density: str, replicates: Floats | N
         neighbours = errors - np.roll(errors, 1, axis=1)  # R differences of every replicate
         values = np.concatenate([neighbours.ravel(), -neighbours.ravel()])  # the distribution is symmetric
     return smooth_draws(values, len(errors)) if density == "kde" else Sample(np.sort(values))
-
-
-def _count_weights(fit: AnovaFit, of: str) -> tuple[Floats, Floats]:
-    """How often each score of a system counts in its mean: distinct weights, and how many scores have them.
-
-    Where scores are missing, the adjusted mean is a linear function of the scores that are there. It is the same for
-    all systems if they miss the same scores, and only then do all systems share one distribution.
-    """
-    if fit.incomplete is None:
-        n = fit.scores.values.size // fit.scores.sizes[of]
-        return np.array([1.0 / n]), np.array([float(n)])
-    if of not in fit.incomplete.even:
-        raise InputError(
-            f"the {pluralize_noun(of)} lack different scores, so their bootstrap distributions differ and"
-            " cannot be pooled",
-            remedy=(
-                "keep the topics that all have, fill what is undefined with ",
-                Either("fill_undefined", "--fill"),
-                ", or use an analysis of variance",
-            ),
-        )
-    stratum = fit.incomplete.strata[frozenset({of})]
-    table = replace(stratum.table, means=np.eye(len(stratum.table.weights)))
-    terms = stratum.terms
-    row = solve_table(table, terms).effects(EMPTY)[0]
-    each = row / stratum.table.weights
-    rounded = np.round(each / np.abs(each).max(), 12)
-    distinct, inverse = np.unique(rounded, return_inverse=True)
-    counts = np.bincount(inverse, stratum.table.weights)
-    weights = np.bincount(inverse, each * stratum.table.weights) / counts
-    used = np.abs(distinct) > 0
-    return weights[used], counts[used]
 
 
 def _error_figure(fit: AnovaFit, column: str) -> float:
