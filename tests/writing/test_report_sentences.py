@@ -137,8 +137,8 @@ class TestGrid:
         if layout in {"seeds", "missing seeds"}:
             text = " ".join([*sentences(found), *str(found).splitlines()])
             for one in found.claims:  # the names and titles of procedures are ours
-                text = text.replace(one.procedure.name, "").replace(one.procedure.plain_title, "")
-                text = text.replace(answer.capitalize_sentence(one.procedure.plain_title), "")
+                text = text.replace(one.procedure.name, "").replace(one.title, "")
+                text = text.replace(answer.capitalize_sentence(one.title), "")
             assert not re.search(r"\b(topics|systems|instances)\b", text), text
 
     def test_numbers_of_pairs_are_those_that_differ(
