@@ -168,8 +168,8 @@ class PaperClaim:
         margin = (values - self.limit) * (-1.0 if self.direction[0] == "<" else 1.0)
         return np.asarray(np.where(np.abs(margin) <= ROUNDING * max(1.0, abs(self.limit)), 0.0, margin))
 
-    def find_supporting(self, margin: Floats) -> Bools:
-        """Return where a margin says that the claim holds.
+    def find_sides(self, margin: Floats) -> tuple[Bools, Bools]:
+        """Return where a margin says that the claim holds, and that it fails; a tie of two figures says neither.
 
         Parameters
         ----------
@@ -178,25 +178,12 @@ class PaperClaim:
 
         Returns
         -------
-        array of bool
-            As many answers.
+        tuple of array
+            As many answers, twice.
         """
-        return np.asarray(margin >= 0.0 if self.direction[-1] == "=" else margin > 0.0)
-
-    def find_opposing(self, margin: Floats) -> Bools:
-        """Return where a margin says that the claim fails; a tie of two figures says neither.
-
-        Parameters
-        ----------
-        margin : array
-            How far values are on the side of the claim.
-
-        Returns
-        -------
-        array of bool
-            As many answers.
-        """
-        return np.asarray(margin <= 0.0 if self.direction == SOME else margin < 0.0)
+        supports = margin >= 0.0 if self.direction[-1] == "=" else margin > 0.0
+        opposes = margin <= 0.0 if self.direction == SOME else margin < 0.0
+        return np.asarray(supports), np.asarray(opposes)
 
     def count_splits(self, margins: Floats) -> tuple[Bools, Bools]:
         """Return on which splits all known parts support the claim, and on which some part opposes it.
@@ -212,8 +199,8 @@ class PaperClaim:
             As many answers as splits, twice.
         """
         known = np.isfinite(margins)
-        for_it = (self.find_supporting(margins) | ~known).all(axis=0)
-        return np.asarray(for_it), np.asarray((self.find_opposing(margins) & known).any(axis=0))
+        supports, opposes = self.find_sides(margins)
+        return np.asarray((supports | ~known).all(axis=0)), np.asarray((opposes & known).any(axis=0))
 
 
 def make_claims(paper: str, statistics: Mapping[str, Statistic]) -> tuple[PaperClaim, ...]:
@@ -318,10 +305,8 @@ def decide_claim(claim: PaperClaim, frames: Frames, printed: Figures, absence: s
     wide = float(student_critical(LEVEL / len(judged), judged[0].df) / student_critical(LEVEL, judged[0].df))
     lowest = np.array([each.margin - each.half for each in judged])
     highest = np.array([each.margin + wide * each.half for each in judged])
-    if claim.find_supporting(lowest).all():
-        verdict = HOLDS
-    else:
-        verdict = FAILS if claim.find_opposing(highest).any() else UNDECIDED
+    holds, fails = claim.find_sides(lowest)[0].all(), claim.find_sides(highest)[1].any()
+    verdict = HOLDS if holds else FAILS if fails else UNDECIDED
     count = len(judged[0].margins)
     margins = np.stack(
         [each.margins if len(each.margins) == count else np.full(count, each.margin) for each in judged]
@@ -360,9 +345,8 @@ class _Judged:
     def find_p(self, claim: PaperClaim) -> tuple[float, float]:
         """Return the one-sided p-values of the two answers, that the part holds and that it fails."""
         if self.half == 0.0:
-            sides = claim.find_supporting, claim.find_opposing
-            supports, opposes = (0.0 if side(np.array(self.margin)) else 1.0 for side in sides)
-            return supports, opposes
+            supports, opposes = claim.find_sides(np.array(self.margin))
+            return float(not supports), float(not opposes)
         ratio = self.margin / self.half * float(student_critical(LEVEL, self.df))
         return float(upper_tail(ratio, self.df)), float(upper_tail(-ratio, self.df))
 
