@@ -12,6 +12,7 @@ import re
 import sys
 import tarfile
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -181,12 +182,12 @@ def tabulate_approaches(approaches: pd.DataFrame, aim: str) -> str:
     rows = []
     for (name, approach), some in part.groupby(["collection", "approach"], sort=False):
         cells = {row["shards"]: tell_rates(row) for row in some.to_dict("records")}
-        rows.append([name, approach, *(cells.get(count, "") for count in counts)])
+        rows.append([str(name), str(approach), *(cells.get(count, "") for count in counts)])
     heads = ["whole" if count == 1 else f"{count} shards" for count in counts]
     return markdown(["collection", "approach", *heads], rows)
 
 
-def tell_rates(row: dict[str, Any]) -> str:
+def tell_rates(row: Mapping[Any, Any]) -> str:
     """Return false alarms and power in percent, marked where the rate is significantly above 5%."""
     mark = "!" if row["rate_low"] > 0.05 else ""
     return f"{100 * row['rate']:.0f}{mark} / {100 * row['power']:.0f}"

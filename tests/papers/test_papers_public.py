@@ -120,3 +120,12 @@ def test_a_panel_draws_its_own_rows_and_shades_follow_the_order() -> None:
     assert colour == {"domain": ["1:3", "2:2"], "range": ["hsl(0, 0%, 80%)", "hsl(0, 0%, 0%)"]}
     encoding = drawn["spec"]["layer"][0]["encoding"]
     assert [encoding[side]["axis"]["tickMinStep"] for side in "xy"] == [1, 1]
+
+
+def test_no_seed_turned_a_verdict_round() -> None:
+    """Rows of ``python -m bench.verdict_seeds``: seeds 0 to 9 on every claim and set of data."""
+    rows = pd.read_csv(Path(__file__).parents[2] / "docs" / "bench" / "verdict-seeds.csv")
+    assert len(rows) == 4440
+    for kind in ("verdict", "here"):
+        words = rows.groupby(["paper", "claim", "data"])[kind].agg(set)
+        assert not [key for key, some in words.items() if {"holds", "fails"} <= some]
