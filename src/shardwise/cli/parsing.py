@@ -252,11 +252,8 @@ class AnalysisFile:
         return list(map(str, values))
 
     def _resolve_path(self, text: str) -> str:
-        """A path relative to the file's folder, or to ours if it is there; a pattern stays one in any folder."""
+        """A path relative to the file's folder; a pattern stays one, whatever the folder is called."""
         path = Path(text).expanduser()
-        if path.is_absolute() and path.is_relative_to(Path.cwd()):
-            inside = str(path.relative_to(Path.cwd()))
-            return f"./{inside}" if inside.startswith("-") else inside
         if path.is_absolute() or self.folder is None or self.folder == Path("."):
             return str(path)
         if glob.has_magic(text) and not (self.folder / path).exists():
