@@ -217,13 +217,13 @@ class PaperExperiment:
         """
         return ""
 
-    def scale_counts(self, source: PaperData, runs: int) -> dict[str, Any]:
+    def _scale_counts(self, source: PaperData, runs: int) -> dict[str, Any]:
         """Return all pairs of the data and of so many printed runs, to show shares; nothing for a paper's own data."""
         pairs = math.comb(source.scores.sizes["system"], 2), math.comb(runs, 2)
         is_own = any(size in self.own_sizes and size[0] == runs for size in source.sizes)
         return {} if is_own else {"totals": pairs}
 
-    def show(self, label: str, data: pd.DataFrame, notes: Sequence[str] = (), **choices: Any) -> Exhibit:
+    def _show(self, label: str, data: pd.DataFrame, notes: Sequence[str] = (), **choices: Any) -> Exhibit:
         """Return a table or figure of this paper, laid out as ``exhibits.toml`` says; see `make_exhibit`."""
         return make_exhibit(self.tag, label, data, notes, **choices)
 

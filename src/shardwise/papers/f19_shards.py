@@ -253,19 +253,19 @@ class F19(PaperExperiment):
             ]
         )
         only: dict[str, Sequence[Any]] = {"measure": (first,)}
-        shares = self.scale_counts(source, max(TRACKS))
-        yield self.show("Table 1", titled, words=words, summary=shown, only=only, **shares)
+        shares = self._scale_counts(source, max(TRACKS))
+        yield self._show("Table 1", titled, words=words, summary=shown, only=only, **shares)
         if has_shards:
             changes = compute_changes(printed)
             both = join_printed(compute_changes(table), changes, [*KEYS, "versus"], self.tag)
             only = {"measure": (first,), "shards": counts}
-            yield self.show("Table 1, percentage rows", both, words=words, only=only)
+            yield self._show("Table 1, percentage rows", both, words=words, only=only)
         if "table_2" in frames and len(frames["table_2"]):
             # Table 2 stands beside the printed track that has as many runs
             runs = source.scores.sizes["system"] if source.scores.sizes["system"] in TRACKS else max(TRACKS)
-            like, shares = {"collection": TRACKS[runs]}, self.scale_counts(source, runs)
+            like, shares = {"collection": TRACKS[runs]}, self._scale_counts(source, runs)
             only = {"measure": (first,), "model": ("MD3", "MD6")}
-            yield self.show("Table 2", frames["table_2"], words=words, like=like, only=only, **shares)
+            yield self._show("Table 2", frames["table_2"], words=words, like=like, only=only, **shares)
         # the studentized range for the paper's numbers of systems and for those of the data
         q = np.linspace(0.0, 8.0, 161)
         rows = []
@@ -280,7 +280,7 @@ class F19(PaperExperiment):
             label = f"{r} systems, {error_df} df: Q = {critical:.3f}"
             cdf = 1.0 - studentized_range.sf(q, r, error_df)
             rows.append(pd.DataFrame({"q": q, "cdf": cdf, "distribution": label}))
-        yield self.show("Figure 1", join_rows(rows), words=words, rules=(1.0 - self.alpha,))
+        yield self._show("Figure 1", join_rows(rows), words=words, rules=(1.0 - self.alpha,))
         # intervals of all systems: by kind (Figure 3), by model (4) and by number of shards (5)
         lines = frames["intervals"]
         bands = lines[lines["measure"] == first]
@@ -289,20 +289,20 @@ class F19(PaperExperiment):
         if len(last):
             three = self._choose_shards(table, FIGURE_3_SHARDS)
             panels.append(last[last["shards"] == three].assign(panel=f"{three} shards, MD6"))
-        yield self.show("Figure 3", join_rows(panels), words={"measure": first})
+        yield self._show("Figure 3", join_rows(panels), words={"measure": first})
         if not len(last):
             return
         ten = self._choose_shards(table, FIGURE_4_SHARDS)
         tukey = lines[lines["kind"] == "tukey"]
         titles = {name: _format_tau(table, name, ten, name) for name in dict.fromkeys(tukey["measure"])}
         four = tukey[tukey["shards"].isin([1, ten])].assign(panel=lambda f: f["measure"].map(titles))
-        yield self.show("Figure 4", four, words={"shards": ten})
+        yield self._show("Figure 4", four, words={"shards": ten})
         narrow = tukey[(tukey["measure"] == first) & tukey["model"].isin([WHOLE, "MD6"])]
         five = [
             narrow[narrow["shards"].isin([1, count])].assign(panel=_format_tau(table, first, count))
             for count in sorted(set(table["shards"]) - {1})
         ]
-        yield self.show("Figure 5", join_rows(five), words={"measure": first})
+        yield self._show("Figure 5", join_rows(five), words={"measure": first})
 
 
 def f19(data: Any, **choices: Any) -> Replication:

@@ -320,7 +320,7 @@ class FF21(PaperExperiment):
         """Lay out Tables 1 to 8."""
         if "widths" in frames:
             left_out = describe_left_out(frames, source.scores.sizes["topic"])
-            shares = self.scale_counts(source, 40)
+            shares = self._scale_counts(source, 40)
             # without drawn samples the widths of all systems are equal
             drawn = self.n_resamples is not None
             sizes = SIZES if drawn else SIZES[:1]
@@ -328,20 +328,20 @@ class FF21(PaperExperiment):
                 rows = part.drop(columns="tails").reset_index(drop=True)
                 notes = (*(() if drawn else (ABOUT_WIDTHS,)), *left_out) if tails == 1 else ()
                 values, like = (*sizes, "significant"), {"tails": tails}
-                yield self.show(f"Table {tails}", rows, notes, like=like, values=values, **shares)
+                yield self._show(f"Table {tails}", rows, notes, like=like, values=values, **shares)
             trims = frames["trims"]
             shown = int(trims["shards"].iloc[(trims["shards"] - 3).abs().argmin()])
             part = trims[trims["shards"] == shown].drop(columns="shards").reset_index(drop=True)
-            yield self.show("Table 3", part, words={"shards": shown}, values=sizes)
+            yield self._show("Table 3", part, words={"shards": shown}, values=sizes)
             apart = frames["apart"]
             names = [n for n in ("V17 mean", "V17 min", "V17 max") if n in set(apart["widths"])]
-            yield self.show("Table 4", apart, only={"widths": names or TRIMS}, **shares)
+            yield self._show("Table 4", apart, only={"widths": names or TRIMS}, **shares)
         shards = f"{METHODS_SHARDS} shards" if source.collection is not None else "the shards of the table"
         shards = shards if source.has_shards else "whole collection"
-        words, shares = {"shards": shards, "measure": source.first}, self.scale_counts(source, 129)
-        yield self.show("Table 5", frames["methods"], words=words, **shares)
+        words, shares = {"shards": shards, "measure": source.first}, self._scale_counts(source, 129)
+        yield self._show("Table 5", frames["methods"], words=words, **shares)
         if frames["steady"]["PAA"].notna().any():
-            yield self.show("Table 6", frames["steady"])
+            yield self._show("Table 6", frames["steady"])
         for number, model in ((7, WITH), (8, "MD6")):
             if f"fills-{model}" in frames:
                 rows = frames[f"fills-{model}"]
@@ -351,7 +351,7 @@ class FF21(PaperExperiment):
                 cells = rows.groupby("shards")["undefined"].first()
                 listed = ", ".join(f"{n} ({s} shards)" for s, n in cells.items())
                 words, only = {"shards": str(shown), "undefined": listed}, {"shards": (shown,)}
-                yield self.show(f"Table {number}", rows, words=words, only=only, **shares)
+                yield self._show(f"Table {number}", rows, words=words, only=only, **shares)
 
 
 def ff21(data: Any, **choices: Any) -> Replication:

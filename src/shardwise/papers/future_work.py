@@ -201,7 +201,7 @@ class OpenQuestions(PaperExperiment):
         for label, name in zip(
             read_layouts()[self.tag], ("relevant", "judgments", "uneven", "runs"), strict=True
         ):
-            yield self.show(label, frames[name], **changes.get(name, {}))
+            yield self._show(label, frames[name], **changes.get(name, {}))
 
 
 def open_questions(data: Any, **choices: Any) -> Replication:

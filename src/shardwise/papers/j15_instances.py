@@ -452,26 +452,26 @@ class J15(PaperExperiment):
     def build_exhibits(self, frames: Frames, source: RepeatedScores) -> Iterator[Exhibit]:
         """Draw Figures 2 to 4 and 6 to 13."""
         for number in (2, 3, 4):
-            yield self.show(f"Figure {number}", frames[f"figure_{number}"])
+            yield self._show(f"Figure {number}", frames[f"figure_{number}"])
         if "figure_6" not in frames:
             return
         # Figures 6 to 13, from the repeats
         words = {"baseline": source.baseline}
         for number in (6, 7, 8):
-            yield self.show(f"Figure {number}", frames[f"figure_{number}"], words=words)
+            yield self._show(f"Figure {number}", frames[f"figure_{number}"], words=words)
         pools = frames["pools"]
         long = pools.melt(id_vars=["system", "size", "pool"], var_name="test", value_name="p")
-        yield self.show("Figure 9", long[long["test"].isin([MIXED, BOOTSTRAP])].reset_index(drop=True))
+        yield self._show("Figure 9", long[long["test"].isin([MIXED, BOOTSTRAP])].reset_index(drop=True))
         curves = []
         for test, part in long.groupby("test", sort=False):
             values = np.sort(part["p"].to_numpy())[::-1]
             share = (np.arange(values.size) + 0.5) / values.size
             curves.append(pd.DataFrame({"test": test, "share": share, "p": values}))
-        yield self.show("Figure 10", join_rows(curves))
-        yield self.show("Figure 11", pools)
+        yield self._show("Figure 10", join_rows(curves))
+        yield self._show("Figure 11", pools)
         for number in (12, 13):
             if len(frame := frames[f"figure_{number}"]):
-                yield self.show(f"Figure {number}", frame, words=words, rules=(0.0, -self.margin))
+                yield self._show(f"Figure {number}", frame, words=words, rules=(0.0, -self.margin))
 
 
 def j15(data: Any = None, baseline: str | None = None, **choices: Any) -> Replication:

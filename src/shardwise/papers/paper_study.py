@@ -201,11 +201,11 @@ class Study(PaperExperiment):
             further.append({**key, "collection": "over collections", "answer": count_collections(rows)})
             further.append({**key, "collection": "in print", "answer": printed})
         summary = pd.concat([pd.DataFrame(further), verdicts], ignore_index=True)
-        yield self.show("Claims", verdicts, summary=summary)
+        yield self._show("Claims", verdicts, summary=summary)
         for aim, part in frames["approaches"].groupby("aim", sort=False):
             cells = part.assign(cell=[_tell_rates(row) for row in part.to_dict("records")])
             notes = choose_approaches(part)
-            yield self.show("Approaches, {aim}", part, notes, words={"aim": aim}, summary=cells)
+            yield self._show("Approaches, {aim}", part, notes, words={"aim": aim}, summary=cells)
 
 
 def study(data: Any, **choices: Any) -> Replication:

@@ -224,24 +224,24 @@ class S14(PaperExperiment):
             for task, rows in two_way.groupby("task", sort=False)
         }
         notes = (ABOUT_TASKS,) if source.collection is not None else ()
-        yield self.show("Table 3", build_table_3(variances, two_way), notes)
+        yield self._show("Table 3", build_table_3(variances, two_way), notes)
         for task, estimates in by_task.items():
             topics = _stack_table(
                 sw.planning.design_table(estimates, method=self.method), ["power", "measure"]
             )
             for number in TABLES[task]:
                 words = {"number": number, "task": task, "printed_task": PRINTED_TASKS[number]}
-                yield self.show("Table {number}", topics, words=words, like={"table": number})
-        yield self.show("Table 8", build_table_8(by_task))
+                yield self._show("Table {number}", topics, words=words, like={"table": number})
+        yield self._show("Table 8", build_table_8(by_task))
         pools = frames.get("pools")
         if pools is not None:
-            yield self.show("Table 9", pools.assign(judged=pools["judged"].round().astype(int)))
-        yield self.show("Figure 1", pooled)
+            yield self._show("Table 9", pools.assign(judged=pools["judged"].round().astype(int)))
+        yield self._show("Figure 1", pooled)
         curves = [
             sw.planning.design_curve(estimates, systems=SYSTEMS, method=self.method).assign(task=task)
             for task, estimates in by_task.items()
         ]
-        yield self.show("Figure 2", join_rows(curves))
+        yield self._show("Figure 2", join_rows(curves))
         reach = []
         for task, estimates in by_task.items():
             # the paper draws the measure with the smallest variance of a task
@@ -250,13 +250,13 @@ class S14(PaperExperiment):
                 {steadiest: estimates[steadiest]}, topics=REACH, method=self.method
             )
             reach.append(curve.assign(task=task, panel=f"{steadiest}, {task}"))
-        yield self.show("Figure 3", join_rows(reach))
+        yield self._show("Figure 3", join_rows(reach))
         if pools is not None:
             each = [
                 pools[["measure", "depth", "judged"]].assign(topics=pools[f"topics_{goal}"], goal=goal)
                 for goal in ("power", "interval")
             ]
-            yield self.show("Figure 4", join_rows(each))
+            yield self._show("Figure 4", join_rows(each))
 
 
 def s14(data: Any, **choices: Any) -> Replication:

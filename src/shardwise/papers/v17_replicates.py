@@ -350,45 +350,45 @@ class V17(PaperExperiment):
             three = join_printed(frames["widths"], printed, ["measure", "shards", "model"], self.tag)
             three = three.sort_values(["measure", "shards", "model"], kind="stable", ignore_index=True)
             first = three[three["shards"] == 3].drop(columns="shards").reset_index(drop=True)
-            yield self.show("Table 1", first, values=("width", *sizes))
+            yield self._show("Table 1", first, values=("width", *sizes))
         keys = ["measure", "test", "alpha"]
         four = join_printed(frames["counts"], read_counts("v17-table-4", **like), keys, self.tag)
         tests = [T_TEST, RANDOMIZATION, "3 parts"]
         two = four[(four["alpha"] == ALPHAS[0]) & four["test"].isin(tests)].drop(columns="alpha")
-        shares = self.scale_counts(source, RUNS[like["collection"]])
+        shares = self._scale_counts(source, RUNS[like["collection"]])
         # counts of other runs say nothing; shares stand beside print
         values = ("share",) if shares else ("pairs", "share")
-        yield self.show(
+        yield self._show(
             "Table 2", two.sort_values("measure", kind="stable", ignore_index=True), values=values
         )
         if has_parts:
             left_out = describe_left_out(frames, source.scores.sizes["topic"])
-            yield self.show("Table 3", three, left_out, values=("width", *sizes))
-        yield self.show("Table 4", four, **shares)
+            yield self._show("Table 3", three, left_out, values=("width", *sizes))
+        yield self._show("Table 4", four, **shares)
         if not has_parts:
             return
         keys = ["measure", "splits", "alpha"]
         five = join_printed(frames["divided"], read_counts("v17-table-5", **like), keys, self.tag)
-        yield self.show("Table 5", five, **shares)
+        yield self._show("Table 5", five, **shares)
         if "related" in frames:
-            yield self.show("Table 6", frames["related"], like=like)
+            yield self._show("Table 6", frames["related"], like=like)
         # Figures 2 to 6, and Figure 7 summed up
         for label, name in (("Figure 2", "effects"), ("Figure 3", "densities")):
-            yield self.show(label, frames[name][frames[name]["shards"] == 3])
+            yield self._show(label, frames[name][frames[name]["shards"] == 3])
         for label, names in (("Figure 4", tests), ("Figure 5", [RANDOMIZATION, "2 parts", "3 parts"])):
             pairs = list_by_tests(frames["decisions"], source.scores, names)
-            yield self.show(label, pairs, words={"tests": ", ".join(names)})
+            yield self._show(label, pairs, words={"tests": ", ".join(names)})
         squares = frames["squares"].sort_values(
             "splits", key=lambda column: column.map(lambda text: int(text.split(":")[0])), kind="stable"
         )
-        yield self.show("Figure 6", squares)
+        yield self._show("Figure 6", squares)
         final = frames["final"]
         rows = [
             {"measure": measure, "pairs": len(part), "different": int(part["differ"].sum()),
              "largest p of a different pair": float(part.loc[part["differ"], "p_adjusted"].max())}
             for measure, part in final.groupby("measure", sort=False)
         ]  # fmt: skip
-        yield self.show("Figure 7", final, words={"splits": self.n_splits}, summary=pd.DataFrame(rows))
+        yield self._show("Figure 7", final, words={"splits": self.n_splits}, summary=pd.DataFrame(rows))
 
 
 def v17(data: Any, **choices: Any) -> Replication:

@@ -786,6 +786,26 @@ def plan_loop(
 ) -> pd.DataFrame:
     """Count the candidates that a gate with a ledger can judge before a gain is no longer detected.
 
+    Parameters
+    ----------
+    topics : int or several
+        Items of the hold-out.
+    min_diff : float or several
+        Gain to detect.
+    alpha : float
+        Twice the probability that any candidate passes without being better.
+    power : float
+        Probability of detecting the gain.
+    margin : float
+        Loss that a candidate may have and still pass.
+    right_wrong : bool
+        Whether answers are right or wrong.
+
+    Returns
+    -------
+    DataFrame
+        One row for each number of items, gain and number of candidates that passed before.
+
     >>> plan_loop(1000, [0.05, 0.07]).head(2)[["min_diff", "accepted", "candidates", "if_declared"]].values.tolist()
     [[0.05, 0.0, 0.0, 3.0], [0.05, 1.0, 0.0, 2.0]]
     """
