@@ -8,12 +8,11 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-import pandas as pd
-import xarray as xr
 
 import shardwise as sw
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError, Option
+from shardwise.core.libraries import pd, xr
 from shardwise.papers.claims import CannotSayError, Figures, Parts, compare, divide, make_claims
 from shardwise.papers.exhibit import Exhibit, Frames, Replication, join_printed, read_printed
 from shardwise.papers.experiment import (
