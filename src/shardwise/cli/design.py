@@ -41,7 +41,6 @@ from shardwise.planning.plans import plan_budget as split_budget
 from shardwise.planning.pools import plan_pools as judge_pools
 from shardwise.planning.variances import (
     VarianceEstimate,
-    pool_variances,
     repeat_components,
     variance_components,
 )
@@ -397,7 +396,8 @@ def _estimate_variances(options: Options, method: str | None) -> tuple[list[Vari
 
     def pool(method: str) -> dict[str, VarianceEstimate]:
         """Variance of each measure over the collections."""
-        return {name: pool_variances(estimate(tables[name], method) for tables in each) for name in each[0]}
+        estimates = {name: [estimate(tables[name], method) for tables in each] for name in each[0]}
+        return {name: first.pool(*others) for name, (first, *others) in estimates.items()}
 
     estimates = pool(wanted)
     unpaired = pool("two-way") if wanted == "residual" and not method else {}

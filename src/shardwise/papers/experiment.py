@@ -11,17 +11,16 @@ from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
-import pandas as pd
-import xarray as xr
 
 import shardwise as sw
 from shardwise.core.arguments import Progress, map_parallel, validate_count, validate_level
 from shardwise.core.arrays import Bools, Floats, make_generator
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
+from shardwise.core.libraries import pd, xr
 from shardwise.io.atomic import draft_folder, write_atomically
 from shardwise.papers.claims import (
     STREAM,
@@ -41,7 +40,7 @@ TRIES = 200
 """Draws of a split until every topic is covered; then topics are left out."""
 FOLDER = "steps"
 """Where finished steps are kept."""
-Rows = pd.DataFrame | Sequence[pd.DataFrame] | Sequence[Mapping[str, Any]]
+Rows: TypeAlias = "pd.DataFrame | Sequence[pd.DataFrame] | Sequence[Mapping[str, Any]]"
 """What a step returns under one name: a frame, frames to join, or rows."""
 Step = Callable[[], Mapping[str, Rows]]
 

@@ -8,13 +8,12 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-import pandas as pd
 import scipy
-import xarray as xr
 
 import shardwise as sw
 from shardwise.core.arrays import Floats, Ints, make_generator
 from shardwise.core.errors import InputError, Option
+from shardwise.core.libraries import pd, xr
 from shardwise.papers.claims import (
     LEVEL,
     STREAM,
