@@ -349,15 +349,24 @@ the right way round; found: (B, G) share of the pairs of each true size called d
 """
 
 
+def find_directions(decided: Any, alpha: float) -> Ints:
+    """(B, P) direction of each difference that is significant, 0 of the others."""
+    return np.asarray(np.sign(decided.difference) * (decided.p_adjusted <= alpha), np.int64)
+
+
+def judge_directions(directions: Ints, truth: Floats | Ints) -> tuple[Bools, Bools]:
+    """(B, P) which significant differences have the direction of the true ones, and which the other direction."""
+    return np.asarray(directions * truth > 0), np.asarray(directions * truth < 0)
+
+
 def count_errors(
     decided: Any, truth: Truth, error_rate: str, alpha: float, covered: Bools | None = None
 ) -> Figures:
     """Hold decisions on (B, P) pairs against the truth; ``covered``: which intervals hold it, where that is known."""
     called = decided.p_adjusted <= alpha
     equal, n_called = truth.null, called.sum(axis=1)
-    agrees = np.sign(decided.difference) == np.sign(truth.difference)
-    false, truly = called & equal, called & ~equal
-    right = truly & agrees
+    false = called & equal
+    right, wrong = judge_directions(find_directions(decided, alpha), np.where(equal, 0.0, truth.difference))
     none = np.full(len(called), np.nan)
     half = decided.half_widths(alpha) if covered is None else np.zeros(1)
     holds = np.abs(decided.difference - truth.difference) <= half if covered is None else covered
@@ -389,7 +398,7 @@ def count_errors(
         "width": 2.0 * np.broadcast_to(half, called.shape).mean(axis=1),
         "best": (above[:, best] == 0).mean(axis=1) if complete else none,
         "ranks": held.all(axis=1).astype(float) if complete else none,
-        "wrong_way": (truly & ~agrees).sum(axis=1).astype(float),
+        "wrong_way": wrong.sum(axis=1).astype(float),
         "right_way": right.sum(axis=1).astype(float),
         "found": detected,
         "blamed": (first + second).astype(np.float64),
