@@ -335,7 +335,8 @@ def plan_shard_counts(options: Options) -> Result:
             f"{format_count(int(row[name]), name[:-1])}" for row in rows for name in ("topics", "shards")
         ]
         sentences.append(f"{text}: {' with '.join(found) or 'no number of topics is enough'}")
-    return Result((*sentences, plans[0].lines[0]), table, read.notes, facts=how, chart=plans[0].plot)
+    notes = (*read.notes, *plans[0].notes)
+    return Result((*sentences, plans[0].lines[0]), table, notes, facts=how, chart=plans[0].plot)
 
 
 def plan_candidates(options: Options) -> Result:

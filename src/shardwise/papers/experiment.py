@@ -475,13 +475,19 @@ def gather_scores(
     if "shard" in scores.dims:
         sharded = scores if "split" in scores.dims else scores.expand_dims("split")
         sharded = sharded.transpose("split", "topic", "system", "shard")
-        notes.append("The scores are of shards; their mean over the shards stands for the whole collection.")
-    extra = [dim for dim in ("split", "shard") if dim in scores.dims]
-    scores = scores.mean(extra, skipna=True) if extra else scores
+    scores, averaged = average_shards(scores)
+    notes += averaged
     if complete:
         scores, left_out = drop_topics(scores)
         notes += left_out
     return PaperData(scores, data if isinstance(data, sw.Collection) else None, tuple(notes), sharded=sharded)
+
+
+def average_shards(scores: Any) -> tuple[Any, tuple[str, ...]]:
+    """Return the means over shards and splits, undefined scores left out, and a note if there were any."""
+    extra = [dim for dim in ("split", "shard") if dim in scores.dims]
+    note = "The scores are of shards; their mean over the shards stands for the whole collection."
+    return (scores.mean(extra, skipna=True), (note,)) if extra else (scores, ())
 
 
 def gather_several(data: Any) -> dict[str, Any]:
