@@ -15,7 +15,7 @@ import xarray as xr
 import shardwise as sw
 from bench.gallery_pages import draw_reports
 from shardwise.methods.bootstrap.method import BootstrapFit
-from shardwise.planning.plans import design_curve
+from shardwise.planning.plans import Plan, design_curve
 from shardwise.plot.fits import density_chart
 from shardwise.plot.lab import error_rate_chart, power_chart
 
@@ -175,7 +175,7 @@ def powers() -> pd.DataFrame:
     return pd.concat(frames).sort_values(["topics", "difference"])
 
 
-def pools() -> sw.planning.Plan:
+def pools() -> Plan:
     return sw.planning.plan_pools(collection(), depths=[10, 20, 50, 100], measure=["AP", "nDCG@20"])
 
 

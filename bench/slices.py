@@ -24,7 +24,7 @@ from shardwise.methods.moderated.method import resample_together, resample_topic
 from shardwise.methods.moderated.statistics import moderated_statistics
 from shardwise.methods.names import parse_procedure
 from shardwise.stats.corrections import holm
-from shardwise.stats.evidence import least_two_sided
+from shardwise.stats.intervals import least_two_sided
 from shardwise.stats.resampling import key_of
 from shardwise.stats.slices import adjust_across, interaction_p
 

@@ -29,8 +29,7 @@ from shardwise.core.errors import InputError
 from shardwise.core.measure import find_range
 from shardwise.methods.names import parse_procedure
 from shardwise.methods.tables import TABLE, Tables
-from shardwise.stats.evidence import Certainty
-from shardwise.stats.intervals import Range, pair_moments, score_moments
+from shardwise.stats.intervals import Certainty, Range, pair_moments, score_moments
 from shardwise.stats.student import student_critical
 
 OUT = Path(__file__).parent.parent / "docs" / "bench"

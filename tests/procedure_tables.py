@@ -15,7 +15,7 @@ from shardwise.core.errors import InputError
 from shardwise.methods.names import Procedure, parse_procedure
 from shardwise.methods.pairs import Pairs
 from shardwise.methods.tables import Dims, Tables
-from shardwise.stats.evidence import follow_test
+from shardwise.stats.intervals import follow_test
 
 COLUMNS = (
     *("a", "b", "difference", "lower", "upper"),

@@ -15,7 +15,7 @@ from fuzz.cases import Wrong
 from shardwise.cli.inputs import InputReader
 from shardwise.cli.options import list_commands
 from shardwise.cli.parsing import format_error, make_options, spell_option
-from shardwise.core.errors import InputError
+from shardwise.core.errors import InputError, Option
 
 FOLLOWED = ("columns", "decimal", "sheet", "exclude", "task", "measure", "pair_by", "missing")
 """Options of a remedy that are followed."""
@@ -136,9 +136,14 @@ def _judge_refusal(truth: Truth, files: tuple[Path, ...], error: InputError, lin
 
 def _list_offers(error: InputError) -> list[tuple[str, str]]:
     """Options with values that a remedy offers, as a shell would give them."""
-    offers = [offer for offer in error.list_offers() if offer.name in FOLLOWED]
+    parts = error.remedy if isinstance(error.remedy, tuple) else (error.remedy,)
+    offers = [part for part in parts if isinstance(part, Option) and part.value is not None]
+    if not offers and error.argument:
+        offers = [Option(error.argument, choice) for choice in error.choices]
     return [
-        (offer.name, shlex.split(spell_option(offer))[1].removeprefix(f"{offer.name}=")) for offer in offers
+        (offer.name, shlex.split(spell_option(offer))[1].removeprefix(f"{offer.name}="))
+        for offer in offers
+        if offer.name in FOLLOWED and "…" not in str(offer.value)
     ]
 
 

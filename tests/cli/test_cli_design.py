@@ -20,7 +20,7 @@ from shardwise.lab.simulate_collection import simulate_collection
 from shardwise.planning.design import topics_for_power
 from shardwise.planning.plans import design_curve, reach_curve
 from shardwise.planning.pools import plan_pools
-from shardwise.planning.variances import pool_variances, variance
+from shardwise.planning.variances import variance
 from shardwise.plot.planning import pool_chart, reach_chart, topics_chart, variance_chart
 
 
@@ -78,8 +78,8 @@ def test_power_of_scores_is_that_of_the_test_that_will_be_made(data: Path, trec3
     (row,) = rows(design("power", table, "--systems", 10, "--method", "exact", "-f", "json"))
     assert row["topics"] == 155
     (row,) = rows(design("power", table, "--also", trec3, "-f", "json"))
-    each = [variance(read_scores(path)) for path in (table, trec3)]
-    assert row["variance"] == pytest.approx(pool_variances(each).sigma_sq)
+    ours, other = (variance(read_scores(path)) for path in (table, trec3))
+    assert row["variance"] == pytest.approx(ours.pool(other).sigma_sq)
     assert row["topics_assured"] >= row["topics"]
     refused = design("power", table, "--method", "sakai", "--variance", "residual")
     assert "use --variance two-way, or another --method" in refused.stderr

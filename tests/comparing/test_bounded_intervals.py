@@ -13,7 +13,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 import shardwise as sw
 from shardwise.core.scores import as_scores
-from shardwise.methods.intervals import find_range
+from shardwise.methods.tables import find_range
 from shardwise.stats import intervals
 
 

@@ -19,8 +19,7 @@ from shardwise.comparing.compare import compare
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.errors import InputError
-from shardwise.methods.intervals import estimate_own_variances
-from shardwise.methods.pairs import Means, Pairs, ranked_pairs
+from shardwise.methods.pairs import Means, Pairs, estimate_own_variances, ranked_pairs
 from shardwise.stats import groups
 from shardwise.stats.corrections import SIMULTANEOUS, STEPWISE
 

@@ -240,11 +240,13 @@ y = np.random.default_rng(0).normal(size=(20, 3))
 for method in (None, "t holm", "MD1 hsd topic", "max-t"):
     compared = sw.compare(y, method)
     compared.reject(), compared.limits(), compared.best(), str(compared)
+import shardwise.lab.calibrate, shardwise.lab.holdout, shardwise.lab.statements, shardwise.papers
+import shardwise.planning.plans, shardwise.planning.pools, shardwise.planning.simulated
 print(*(name for name in ("pandas", "xarray", "pyarrow") if name in sys.modules))
 """
 
 
-def test_comparing_an_array_loads_no_frames() -> None:
+def test_comparing_an_array_and_the_rooms_behind_it_load_no_frames() -> None:
     found = subprocess.run([sys.executable, "-c", IMPORTS], capture_output=True, text=True, check=True)
     assert found.stdout.split() == []
 

@@ -228,31 +228,6 @@ def test_ratios_to_a_variance_of_zero_are_not_defined() -> None:
         assert found[name].verdict == UNKNOWN, name
 
 
-def make_repeats(*systems: np.ndarray) -> xr.DataArray:
-    """A deterministic baseline of .5 and topics, and systems that are (repeats, topics) above it."""
-    base = np.random.default_rng(6).uniform(0.2, 0.6, systems[0].shape[1])
-    values = np.stack([np.broadcast_to(base, systems[0].shape), *(base + each for each in systems)])
-    names = ["base", *(f"s{k}" for k in range(len(systems)))]
-    return xr.DataArray(values, dims=("system", "instance", "topic"), coords={"system": names}, name="nDCG")
-
-
-@pytest.mark.slow
-def test_claims_of_j15_are_turned_round_by_scores_that_contradict_them() -> None:
-    rng, signs = np.random.default_rng(5), np.resize([1.0, -1.0], (6, 30))
-    signs[1::2] *= -1.0
-    # repeats that are much worse on every topic, the same distance from their mean everywhere, and unlike each other
-    levels = np.array([-0.3, -0.25, -0.2, -0.15, -0.1, -0.05])[:, None]
-    contrary = make_repeats(-0.2 + 0.02 * signs, levels + 0.002 * rng.normal(size=(6, 30)))
-    uneven = np.where(np.arange(30) < 15, 0.2, 0.001)
-    supportive = make_repeats(*(0.005 + uneven * rng.normal(size=(2, 6, 30))))
-    paper = sw.papers.J15(claim_splits=4, claim_resamples=8, n_resamples=10, repetitions=5, jobs=1)
-    names = ("significance is not equivalence", "single repeats contradict each other", "topics vary unequally",
-             "some setting is no worse", "equal to itself")  # fmt: skip
-    words = [{v.name: v.verdict for v in paper.judge(data)} for data in (contrary, supportive)]
-    assert {name: words[0][name] for name in names} == dict.fromkeys(names, FAILS)
-    assert FAILS not in words[1].values()
-
-
 def make_claim(direction: str = ">", limit: float = 0.0) -> PaperClaim:
     return PaperClaim(
         name="x", statement="x", section="§1", direction=direction, limit=limit,
@@ -494,6 +469,13 @@ def test_topics_that_a_seed_lacks_are_left_out_and_named(seeds: xr.DataArray) ->
     gaps[0, 1, 1:] = np.nan
     with pytest.raises(InputError, match="leaves 1"):
         sw.papers.j15(gaps, pools=2, repetitions=5)
+
+
+def test_seeds_on_shards_are_averaged_over_the_shards(seeds: xr.DataArray) -> None:
+    halves = xr.concat([seeds - 0.02, seeds + 0.02], "shard").transpose(..., "shard")
+    source = EXPERIMENTS["j15"]().gather_data(halves)
+    assert "mean over the shards" in source.notes[0]
+    np.testing.assert_allclose(source.others["high"], seeds.sel(system="high"))
 
 
 def test_copies_of_one_seed_have_the_paired_t(seeds: xr.DataArray) -> None:

@@ -54,7 +54,9 @@ def test_a_negative_component_counts_as_zero_and_is_named() -> None:
     c = variance_components(xr.DataArray(y, dims=("topic", "system", "shard")))
     assert c["topic:system"] == 0
     assert "topic:system" in c.negative
-    assert "counted as 0" in str(plan_shards(c, min_diff=1.0, shards=[2]))
+    plan = plan_shards(c, min_diff=1.0, shards=[2])
+    assert plan.notes == ("Variances estimated below 0 count as 0: system:shard, topic:system.",)
+    assert plan.lines[1] == "claim: new topics like these, exactly these shards"
 
 
 @given(systems=st.integers(2, 30), shards=st.integers(1, 12), min_diff=st.floats(0.02, 0.1))

@@ -19,7 +19,6 @@ from shardwise.planning.variances import (
     TWO_WAY,
     VarianceEstimate,
     mean_squares,
-    pool_variances,
     variance,
 )
 
@@ -115,16 +114,16 @@ def test_pooling_reproduces_table_3() -> None:
             VarianceEstimate(row.sigma_sq_2, row.topics_2, row.systems_2, row.topics_2 - 1, "two-way"),
         ]
         # both the parts and the result are printed to four places
-        assert float(pool_variances(parts)) == pytest.approx(row.pooled, abs=1.01e-4)
+        assert float(parts[0].pool(parts[1])) == pytest.approx(row.pooled, abs=1.01e-4)
 
 
 def test_pooling_and_its_weights() -> None:
     few, many = scores(1, topics=6), scores(2, topics=40)
-    pooled = pool_variances([variance(few), variance(many)])
+    pooled = variance(few).pool(variance(many))
     assert pooled.sigma_sq == pytest.approx((5 * float(variance(few)) + 39 * float(variance(many))) / 44)
     assert (pooled.topics, pooled.df) == (46, 44)
     assert "pooled over 2 collections" in str(pooled)
-    assert pool_variances([variance(few)]) == variance(few)
+    assert variance(few).pool() == variance(few)
 
 
 def test_real_scores_show_what_pairing_by_topic_is_worth(trec3: Path) -> None:
@@ -155,11 +154,7 @@ def test_refusals(table: np.ndarray, method: str, reason: str) -> None:
 
 def test_pooling_refuses_unlike_things() -> None:
     with pytest.raises(InputError, match="different methods"):
-        pool_variances([variance(scores()), variance(scores(), "one-way")])
-    with pytest.raises(InputError, match="no variances"):
-        pool_variances([])
-    with pytest.raises(InputError, match="only variance estimates"):
-        pool_variances([0.05, 0.06])  # type: ignore[list-item]
+        variance(scores()).pool(variance(scores(), "one-way"))
 
 
 @pytest.mark.parametrize(("topics", "systems"), [(40, 2), (40, 8), (120, 4)])
@@ -187,7 +182,7 @@ def test_systems_that_err_together_are_worth_fewer_degrees() -> None:
 def test_pooled_doubt_is_that_of_the_weighted_sum() -> None:
     rng = np.random.default_rng(7)
     parts = [variance(rng.normal(0, 1, (n, 3))) for n in (20, 60)]
-    pooled = pool_variances(parts)
+    pooled = parts[0].pool(parts[1])
     weights = [19 / 78, 59 / 78]
     doubt = sum((w * p.sigma_sq) ** 2 * 2 / p.effective_df for w, p in zip(weights, parts, strict=True))
     assert 2 * pooled.sigma_sq**2 / pooled.effective_df == pytest.approx(doubt)

@@ -20,7 +20,7 @@ from shardwise.io.reader import read_collection
 from shardwise.lab.simulate_collection import simulate_collection
 from shardwise.planning.design import topics_for_interval, topics_for_power
 from shardwise.planning.pools import cut_pool, plan_pools
-from shardwise.planning.variances import pool_variances, variance
+from shardwise.planning.variances import variance
 from shardwise.scoring.scoring import score
 
 DOCS = [f"d{i:02d}" for i in range(14)]
@@ -120,8 +120,10 @@ def test_several_collections_are_pooled_by_their_topics() -> None:
     both = plan_pools([one, two], [30], width=None).table.iloc[0]
     parts = [plan_pools(each, [30], width=None) for each in (one, two)]
     kept = [len(score(cut_pool(each, 30), "AP", no_relevant="drop")["topic"]) for each in (one, two)]
-    estimates = [variance(score(cut_pool(each, 30), "AP", no_relevant="drop")["AP"]) for each in (one, two)]
-    assert both["variance"] == pytest.approx(pool_variances(estimates).sigma_sq)
+    first, other = (
+        variance(score(cut_pool(each, 30), "AP", no_relevant="drop")["AP"]) for each in (one, two)
+    )
+    assert both["variance"] == pytest.approx(first.pool(other).sigma_sq)
     mean = sum(n * part.table["pooled"].iloc[0] for n, part in zip(kept, parts, strict=True)) / sum(kept)
     assert both["pooled"] == pytest.approx(mean)
 

@@ -192,7 +192,7 @@ class TestGrid:
     ) -> None:
         found = analysed(layout, systems, method)
         said = words.explain_bars(found)
-        assert ("that do not overlap" in said) == all(one.has_comparison_intervals for one in found.claims)
+        assert ("do not overlap" in said) == all(one.has_comparison_intervals for one in found.claims)
         if "do not overlap" not in said or "exact" in said:
             return
         for one in found.claims:

@@ -25,12 +25,11 @@ from shardwise.core.scores import TASK, Scores, as_scores, is_labelled, join_sys
 from shardwise.core.shown import Shown
 from shardwise.io.atomic import write_atomically
 from shardwise.io.natural_order import natural_order
-from shardwise.methods.intervals import BoundedScores, bound_scores
 from shardwise.methods.repeats.unified import infer_repeats
+from shardwise.methods.tables import bound_scores
 from shardwise.planning.design import topics_for_margin
 from shardwise.stats import intervals
-from shardwise.stats.evidence import follow_test
-from shardwise.stats.intervals import Range
+from shardwise.stats.intervals import BoundedScores, Range, follow_test
 from shardwise.stats.sequential import SequentialState, update_state
 from shardwise.stats.slices import FEWEST_ITEMS
 from shardwise.stats.student import student_critical

@@ -13,7 +13,7 @@ from shardwise.core.arrays import Bools, Floats
 from shardwise.core.errors import InputError, refuse_unknown
 from shardwise.core.libraries import pd
 from shardwise.core.scores import CLUSTER, TASK, Scores
-from shardwise.methods.intervals import find_range
+from shardwise.methods.tables import find_range
 
 OUTCOMES = ("win", "tie", "loss", "missing")
 """What an item is for the first system; "missing" where one of the two has no score there."""

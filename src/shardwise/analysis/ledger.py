@@ -28,7 +28,7 @@ from shardwise.core.libraries import pd
 from shardwise.core.measure import BY_VALUES, UNIT
 from shardwise.core.shown import Shown
 from shardwise.io.journal import Journal, open_journal, read_journal
-from shardwise.methods.intervals import bound_scores
+from shardwise.methods.tables import bound_scores
 from shardwise.stats import intervals
 from shardwise.stats.intervals import Range
 from shardwise.stats.sequential import Answers, answers_p, detect_gain, differences_p, look_level

@@ -20,7 +20,7 @@ from shardwise.core.shown import Shown
 from shardwise.io.natural_order import natural_order
 from shardwise.methods.names import Procedure
 from shardwise.stats.corrections import holm
-from shardwise.stats.evidence import follow_test
+from shardwise.stats.intervals import follow_test
 from shardwise.stats.slices import FEWEST_ITEMS, adjust_across, interaction_p
 
 MOST_SLICES = 200

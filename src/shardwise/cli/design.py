@@ -41,7 +41,6 @@ from shardwise.planning.plans import plan_budget as split_budget
 from shardwise.planning.pools import plan_pools as judge_pools
 from shardwise.planning.variances import (
     VarianceEstimate,
-    pool_variances,
     repeat_components,
     variance_components,
 )
@@ -336,7 +335,8 @@ def plan_shard_counts(options: Options) -> Result:
             f"{format_count(int(row[name]), name[:-1])}" for row in rows for name in ("topics", "shards")
         ]
         sentences.append(f"{text}: {' with '.join(found) or 'no number of topics is enough'}")
-    return Result((*sentences, plans[0].lines[0]), table, read.notes, facts=how, chart=plans[0].plot)
+    notes = (*read.notes, *plans[0].notes)
+    return Result((*sentences, plans[0].lines[0]), table, notes, facts=how, chart=plans[0].plot)
 
 
 def plan_candidates(options: Options) -> Result:
@@ -396,7 +396,8 @@ def _estimate_variances(options: Options, method: str | None) -> tuple[list[Vari
 
     def pool(method: str) -> dict[str, VarianceEstimate]:
         """Variance of each measure over the collections."""
-        return {name: pool_variances(estimate(tables[name], method) for tables in each) for name in each[0]}
+        estimates = {name: [estimate(tables[name], method) for tables in each] for name in each[0]}
+        return {name: first.pool(*others) for name, (first, *others) in estimates.items()}
 
     estimates = pool(wanted)
     unpaired = pool("two-way") if wanted == "residual" and not method else {}

@@ -20,7 +20,6 @@ from shardwise.core.errors import InputError, Option, refuse_unknown
 from shardwise.core.model import Model
 from shardwise.core.scores import Scores, as_scores
 from shardwise.methods.clusters import by_units
-from shardwise.methods.intervals import bound_scores
 from shardwise.methods.method import TOPICS
 from shardwise.methods.moderated.statistics import FEWEST_COMMON
 from shardwise.methods.names import (
@@ -44,7 +43,7 @@ from shardwise.methods.repeats.unified import (
     run_unified,
 )
 from shardwise.methods.splits import RULES
-from shardwise.methods.tables import INSTANCES, SHARDS, SPLITS, TABLE, Dims, Tables
+from shardwise.methods.tables import INSTANCES, SHARDS, SPLITS, TABLE, Dims, Tables, bound_scores
 from shardwise.stats.corrections import CORRECTIONS, STEPWISE
 from shardwise.stats.intervals import top_share
 from shardwise.stats.moderation import NOISY, noise_factors, pair_variances

@@ -15,21 +15,25 @@ from shardwise.core.claim import format_count
 from shardwise.core.errors import Either, InputError, Option, refuse_unknown
 from shardwise.core.libraries import pd
 from shardwise.core.shown import Drawn
-from shardwise.methods import intervals
-from shardwise.methods.intervals import limit_differences, weigh_means, weigh_pairs
 from shardwise.methods.pairs import (
+    INTERVAL_KINDS,
     JOINT,
     KNOWN_DF,
+    PAPER_KINDS,
     Means,
     Pairs,
     choose_pairs,
+    halve_critical_difference,
+    has_common_spread,
     list_baselines,
+    paper_half_widths,
+    share_half_widths,
     sort_estimates,
 )
 from shardwise.stats import corrections, groups
 from shardwise.stats.corrections import CORRECTIONS, STEPWISE, check_correction
-from shardwise.stats.evidence import Certainty, follow_test
 from shardwise.stats.groups import MOST_GROUPS
+from shardwise.stats.intervals import Certainty, follow_test, limit_differences, weigh_means, weigh_pairs
 from shardwise.stats.student import student_critical
 
 Array = TypeVar("Array", Bools, Floats)
@@ -446,17 +450,17 @@ class Comparisons(Drawn):
         e = self.estimates
         if kind == "comparison":
             half = self._comparison_half_widths(alpha)
-        elif kind in intervals.PAPER_KINDS:
-            half = intervals.paper_half_widths(e, kind, len(self._member_systems), alpha)
+        elif kind in PAPER_KINDS:
+            half = paper_half_widths(e, kind, len(self._member_systems), alpha)
         else:
-            raise refuse_unknown("kind", kind, intervals.KINDS, what="interval")
+            raise refuse_unknown("kind", kind, INTERVAL_KINDS, what="interval")
         half = np.where(half > 0.0, half, np.nan)
         return self.means - half, self.means + half
 
     @property
     def has_comparison_intervals(self) -> bool:
         """Whether bars can show which pairs differ: all pairs are compared, and have critical differences."""
-        known = intervals.has_common_spread(self.estimates, self.pairs) or self.pairs.has_intervals
+        known = has_common_spread(self.estimates, self.pairs) or self.pairs.has_intervals
         return self.complete and known and bool(np.isfinite(self.difference).all())
 
     def _comparison_half_widths(self, alpha: float) -> Floats:
@@ -469,11 +473,11 @@ class Comparisons(Drawn):
                 remedy=("use ", Option("kind", "mean")),
             )
         e = self.estimates
-        if self.correction != JOINT and intervals.has_common_spread(e, self.pairs):
-            return intervals.halve_critical_difference(e, self.pairs, alpha)
+        if self.correction != JOINT and has_common_spread(e, self.pairs):
+            return halve_critical_difference(e, self.pairs, alpha)
         critical = self._broadcast_row(self.pairs.critical_differences(alpha))
         half = np.full(e.size, np.nan)
-        half[self._member_systems] = intervals.share_half_widths(
+        half[self._member_systems] = share_half_widths(
             critical, *self._pair_positions, len(self._member_systems)
         )
         return half

@@ -23,11 +23,9 @@ from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError, Option, refuse_unknown
 from shardwise.core.libraries import pd
 from shardwise.core.shown import Shown
-from shardwise.methods.intervals import limit_differences
 from shardwise.methods.pairs import ResampledUnits
 from shardwise.stats import student
-from shardwise.stats.evidence import least_two_sided
-from shardwise.stats.intervals import ROUNDING
+from shardwise.stats.intervals import ROUNDING, least_two_sided, limit_differences
 from shardwise.stats.resampling import topic_counts
 from shardwise.stats.stepdown import TIE, find_critical, step_down
 

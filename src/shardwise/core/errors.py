@@ -91,23 +91,6 @@ class InputError(ValueError):
         remedy = spell_words(self.remedy)
         return f"{location}{spell_words(self.problem)}" + (f"; {remedy}" if remedy else "")
 
-    def list_offers(self) -> list[Option]:
-        """Return the options with values that the remedy offers, each of which may be tried.
-
-        Returns
-        -------
-        list of Option
-            In the order in which they are named; without those whose value the reader has to find.
-
-        >>> InputError("has 2 measures", argument="measure", choices=("AP", "RR")).list_offers()[0].format_python()
-        "measure='AP'"
-        """
-        parts = self.remedy if isinstance(self.remedy, tuple) else (self.remedy,)
-        offers = [part for part in parts if isinstance(part, Option) and part.value is not None]
-        if not offers and self.argument and self.choices:
-            offers = [Option(self.argument, choice) for choice in self.choices]
-        return [offer for offer in offers if "…" not in str(offer.value)]
-
     def add_location(self, where: str) -> InputError:
         """Return the same refusal, found in a larger place.
 

@@ -37,7 +37,7 @@ from shardwise.core.measure import (
 SECOND_WORDS = ("sample", "sample_id")
 """Words for an item that name repeats where another dimension has the items."""
 ROLE_OF = {word: role for role, words in WORDS["dimensions"].items() for word in words.split()}
-SUFFIXES = ("_id", "_name")
+SUFFIXES = ("_name_or_path", "_id", "_name")
 LARGEST = 1e100  # of scores; the largest of a table is no smaller than its inverse
 FEW_LISTS = 3  # lists of numbers that are rather systems than items, where they are longer
 NAMED = (*DIMENSIONS, "cluster")
@@ -751,7 +751,7 @@ def clean_noun(word: str) -> str:
     text = word.lower()
     for suffix in SUFFIXES:
         text = text.removesuffix(suffix)
-    return {"qid": "topic", "runid": "run", "doc": "document"}.get(text, text)
+    return str(WORDS["nouns"].get(text, text))
 
 
 def is_sample_measure(name: str) -> bool:

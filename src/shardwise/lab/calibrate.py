@@ -12,12 +12,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from shardwise.core import late
 from shardwise.core.arguments import Progress, validate_level
 from shardwise.core.claim import Claim, format_count
 from shardwise.core.errors import Either, InputError
+from shardwise.core.libraries import pd
 from shardwise.core.scores import Scores
 from shardwise.core.shown import Drawn
 from shardwise.core.variance_components import VarianceComponents

@@ -16,18 +16,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
-import pandas as pd
 import scipy
-import xarray as xr
 
 from shardwise.core import late
 from shardwise.core.arguments import Progress, count_workers, map_parallel, validate_choice, validate_level
 from shardwise.core.arrays import Bools, Floats, make_generator
 from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.errors import Either, InputError, Option
+from shardwise.core.libraries import pd, xr
 from shardwise.core.model import NAMED, Model
 from shardwise.core.scores import Scores, as_scores
 from shardwise.core.shown import Drawn
@@ -191,7 +190,7 @@ def basis_of(model: str, dims: tuple[str, ...], generalize: tuple[str, ...], new
 
 CHUNK = 200_000  # pairs × repeats in memory at once, for each worker
 
-ScoreTable = xr.DataArray | xr.Dataset | pd.DataFrame | Scores
+ScoreTable: TypeAlias = "xr.DataArray | xr.Dataset | pd.DataFrame | Scores"
 RATES: dict[str, tuple[str, str]] = {
     "found": ("found", ""),
     "found_share": ("found", "pairs"),

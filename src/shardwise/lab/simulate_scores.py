@@ -8,12 +8,12 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-import xarray as xr
 
 from shardwise.core.arguments import validate_choice
 from shardwise.core.arrays import Floats, Ints, make_generator
 from shardwise.core.claim import Claim, pluralize_noun
 from shardwise.core.errors import InputError, Option, refuse_unknown
+from shardwise.core.libraries import xr
 from shardwise.core.scores import DETERMINISTIC, Scores, as_scores
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.lab.scenarios.base import Scenario, check_layout, effects_of, normal_scenario

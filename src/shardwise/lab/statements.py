@@ -14,13 +14,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from shardwise.core import late
 from shardwise.core.arguments import validate_choice, validate_count, validate_level
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.claim import Claim, format_count
 from shardwise.core.errors import InputError
+from shardwise.core.libraries import pd
 from shardwise.core.scores import as_scores
 from shardwise.core.shown import Shown
 from shardwise.lab.scenarios.base import Scenario
@@ -42,10 +42,16 @@ from shardwise.lab.trial import (
     join_figures,
     number_baselines,
 )
-from shardwise.methods.intervals import BoundedScores, find_range, limit_differences, weigh_means, weigh_pairs
 from shardwise.methods.names import Procedure, parse_procedure
-from shardwise.methods.tables import TABLE
-from shardwise.stats.intervals import Range, clopper_pearson
+from shardwise.methods.tables import TABLE, find_range
+from shardwise.stats.intervals import (
+    BoundedScores,
+    Range,
+    clopper_pearson,
+    limit_differences,
+    weigh_means,
+    weigh_pairs,
+)
 from shardwise.stats.moderation import pair_variances
 from shardwise.stats.student import student_critical
 

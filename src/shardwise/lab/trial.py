@@ -23,13 +23,13 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from scipy import special
 
 from shardwise.core.arguments import Progress, map_parallel, validate_choice, validate_count
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError, refuse_unknown
+from shardwise.core.libraries import pd
 from shardwise.core.scores import Scores
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.lab.outside import OutsideProcedure

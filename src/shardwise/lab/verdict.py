@@ -12,10 +12,10 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from shardwise.core import late
 from shardwise.core.claim import Claim
+from shardwise.core.libraries import pd
 from shardwise.lab.trial import COVERED, FIGURE, judge_interval
 from shardwise.methods.names import DEFAULTS, Procedure, list_claims, list_procedures, parse_procedure
 from shardwise.methods.tables import Dims

@@ -12,8 +12,8 @@ from shardwise.core.arrays import Ints
 from shardwise.core.claim import Claim, format_count, pluralize_noun
 from shardwise.core.errors import InputError
 from shardwise.core.scores import CLUSTER, TASK, Scores, number_labels
-from shardwise.methods.intervals import bound_scores
 from shardwise.methods.moderated.statistics import interaction_mean_square
+from shardwise.methods.tables import bound_scores
 from shardwise.stats.units import find_strata, residual_mean_square, task_means, unit_df, unit_scores
 
 

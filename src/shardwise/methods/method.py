@@ -9,7 +9,7 @@ from typing import Any
 from shardwise.core.arrays import Ints
 from shardwise.core.claim import Claim
 from shardwise.methods.pairs import JOINT, Means, Pairs
-from shardwise.methods.tables import LAYOUT_NAMES, LAYOUTS, SHARDS, SPLITS, Dims, Tables, read_table
+from shardwise.methods.tables import LAYOUT_NAMES, LAYOUTS, SHARDS, SPLITS, TABLE, Dims, Tables, read_table
 from shardwise.stats.corrections import SIMULTANEOUS, STEPWISE
 from shardwise.stats.moderation import get_prior_df
 
@@ -49,10 +49,11 @@ class Method:
         What a user types.
     title : str
         The method in words.
-    layouts_by_claim : tuple of (Claim, layouts)
-        The claims that it supports, the default one first, and the layouts of tables that can support each.
     means : callable
         Function of tables and a claim that estimates the means of the systems, arrays with one entry a table.
+    layouts_by_claim : tuple of (Claim, layouts)
+        The claims that it supports, the default one first, and the layouts of tables that can support each; new
+        topics like these, from a topic × system table, by default.
     pairs : callable, optional
         Function of tables, a claim and the numbers of two systems a pair that tests the pairs; without it by the
         variances of the means.
@@ -128,8 +129,8 @@ class Method:
 
     name: str
     title: str
-    layouts_by_claim: tuple[tuple[Claim, tuple[Dims, ...]], ...]
     means: Callable[[Tables, Claim], Means]
+    layouts_by_claim: tuple[tuple[Claim, tuple[Dims, ...]], ...] = ((TOPICS, (TABLE,)),)
     pairs: Callable[[Tables, Claim, Ints, Ints], Pairs] | None = None
     text: str = ""
     citations: tuple[str, ...] = ()

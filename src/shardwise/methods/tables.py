@@ -15,7 +15,9 @@ from shardwise.core.arrays import Floats, Ints, Words
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
 from shardwise.core.model import Model
+from shardwise.core.scores import Scores
 from shardwise.stats.balanced import Decomposition, all_terms, decompose
+from shardwise.stats.intervals import BoundedScores, Range
 from shardwise.stats.resampling import key_of
 from shardwise.stats.units import VoteUnits
 
@@ -228,3 +230,21 @@ class Tables:
             return decomposition
 
         return self.once(("decomposition", dims), compute_value).of(model.sets)
+
+
+def find_range(scores: Scores) -> Range | None:
+    """Return the range of scores with their direction; None where scores are not known to be bounded."""
+    measure = scores.measure
+    return None if measure.range is None else Range(*measure.range, measure.lower_is_better)
+
+
+def bound_scores(scores: Scores) -> BoundedScores | None:
+    """Return the scores of items mapped to [0, 1], averaged over repeats and shards, with clusters and tasks.
+
+    None where the range is not known, or topics lie in several tasks.
+    """
+    bounds = find_range(scores)
+    if bounds is None or "task" in scores.dims:
+        return None
+    values = np.asarray(scores.mean(*scores.others).values, np.float64)
+    return BoundedScores(bounds.map_scores(values), bounds, scores.cluster, scores.task, scores.systems)

@@ -8,15 +8,17 @@ claim of several parts holds if all do, each at 95%, and fails if some part does
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from shardwise.core.arrays import Bools, Floats, Ints, make_generator
-from shardwise.papers.exhibit import ClaimVerdict, Frames, read_printed
+from shardwise.core.libraries import pd
+from shardwise.papers.exhibit import ClaimVerdict, Frames, read_csv_text
 from shardwise.stats.student import student_critical, upper_tail
 
 HOLDS, FAILS, UNDECIDED, UNKNOWN = "holds", "fails", "undecided", "cannot be said"
@@ -213,9 +215,10 @@ def make_claims(paper: str, statistics: Mapping[str, Statistic]) -> tuple[PaperC
             statistic=statistics[row["claim"]],
             direction=row["direction"],
             limit=float(row["limit"]),
-            source="" if pd.isna(row["source"]) else row["source"],
+            source=row["source"],
         )
-        for row in read_printed("claims", paper=paper).to_dict("records")
+        for row in csv.DictReader(io.StringIO(read_csv_text("claims")))
+        if row["paper"] == paper
     )
 
 

@@ -10,16 +10,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import cache
 from importlib import resources
-from typing import Any, Literal
-
-import pandas as pd
+from typing import Any, Literal, TypeAlias
 
 from shardwise.core import late
 from shardwise.core.errors import refuse_unknown
+from shardwise.core.libraries import pd
 from shardwise.core.shown import Shown
 
 Mark = Literal["line", "point", "bar"]
-Frames = dict[str, pd.DataFrame]
+Frames: TypeAlias = "dict[str, pd.DataFrame]"
 """Rows of tables and figures, by name."""
 
 
@@ -296,6 +295,11 @@ def make_exhibit(
     return Exhibit(label, title, data, (*texts, *notes), summary=summary, **drawn)
 
 
+def read_csv_text(name: str) -> str:
+    """Return the text of a table that papers printed."""
+    return resources.files("shardwise.papers").joinpath("printed", f"{name}.csv").read_text(encoding="utf-8")
+
+
 @cache
 def read_printed(name: str, **only: Any) -> pd.DataFrame:
     """Return the rows that a paper printed, or those with some values alone, without the columns of these values.
@@ -304,8 +308,7 @@ def read_printed(name: str, **only: Any) -> pd.DataFrame:
       measure  omega_sq  significant  not_significant  top_group
     0      AP    0.7143         5889             2367          1
     """
-    text = resources.files("shardwise.papers").joinpath("printed", f"{name}.csv").read_text(encoding="utf-8")
-    rows = pd.read_csv(io.StringIO(text))
+    rows = pd.read_csv(io.StringIO(read_csv_text(name)))
     for column, value in only.items():
         rows = rows[rows[column] == value].drop(columns=column)
     return rows.reset_index(drop=True)

@@ -11,17 +11,16 @@ from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
-import pandas as pd
-import xarray as xr
 
 import shardwise as sw
 from shardwise.core.arguments import Progress, map_parallel, validate_count, validate_level
 from shardwise.core.arrays import Bools, Floats, make_generator
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
+from shardwise.core.libraries import pd, xr
 from shardwise.io.atomic import draft_folder, write_atomically
 from shardwise.papers.claims import (
     STREAM,
@@ -41,7 +40,7 @@ TRIES = 200
 """Draws of a split until every topic is covered; then topics are left out."""
 FOLDER = "steps"
 """Where finished steps are kept."""
-Rows = pd.DataFrame | Sequence[pd.DataFrame] | Sequence[Mapping[str, Any]]
+Rows: TypeAlias = "pd.DataFrame | Sequence[pd.DataFrame] | Sequence[Mapping[str, Any]]"
 """What a step returns under one name: a frame, frames to join, or rows."""
 Step = Callable[[], Mapping[str, Rows]]
 
@@ -476,13 +475,19 @@ def gather_scores(
     if "shard" in scores.dims:
         sharded = scores if "split" in scores.dims else scores.expand_dims("split")
         sharded = sharded.transpose("split", "topic", "system", "shard")
-        notes.append("The scores are of shards; their mean over the shards stands for the whole collection.")
-    extra = [dim for dim in ("split", "shard") if dim in scores.dims]
-    scores = scores.mean(extra, skipna=True) if extra else scores
+    scores, averaged = average_shards(scores)
+    notes += averaged
     if complete:
         scores, left_out = drop_topics(scores)
         notes += left_out
     return PaperData(scores, data if isinstance(data, sw.Collection) else None, tuple(notes), sharded=sharded)
+
+
+def average_shards(scores: Any) -> tuple[Any, tuple[str, ...]]:
+    """Return the means over shards and splits, undefined scores left out, and a note if there were any."""
+    extra = [dim for dim in ("split", "shard") if dim in scores.dims]
+    note = "The scores are of shards; their mean over the shards stands for the whole collection."
+    return (scores.mean(extra, skipna=True), (note,)) if extra else (scores, ())
 
 
 def gather_several(data: Any) -> dict[str, Any]:

@@ -9,14 +9,13 @@ from itertools import combinations, pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-import pandas as pd
-import xarray as xr
 
 import shardwise as sw
 from shardwise.core.arguments import validate_count
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
+from shardwise.core.libraries import pd, xr
 from shardwise.papers.claims import CannotSayError, Figures, Parts, divide, make_claims, spread_over_splits
 from shardwise.papers.exhibit import Exhibit, Frames, Replication, join_printed, read_printed
 from shardwise.papers.experiment import (

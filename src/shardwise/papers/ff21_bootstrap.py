@@ -9,10 +9,10 @@ from itertools import combinations, combinations_with_replacement, pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-import xarray as xr
 
 import shardwise as sw
 from shardwise.core.arrays import Floats
+from shardwise.core.libraries import xr
 from shardwise.papers.claims import CannotSayError, Figures, Parts, compare, divide, list_parts, make_claims
 from shardwise.papers.exhibit import Exhibit, Frames, Replication, read_printed
 from shardwise.papers.experiment import (

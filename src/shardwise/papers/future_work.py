@@ -8,12 +8,11 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-import pandas as pd
-import xarray as xr
 
 import shardwise as sw
 from shardwise.core.arrays import Floats, Ints, make_generator
 from shardwise.core.errors import InputError
+from shardwise.core.libraries import pd, xr
 from shardwise.papers.claims import Figures, Parts, divide, make_claims
 from shardwise.papers.exhibit import Exhibit, Frames, Replication, read_layouts
 from shardwise.papers.experiment import (

@@ -8,13 +8,12 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-import pandas as pd
 import scipy
-import xarray as xr
 
 import shardwise as sw
 from shardwise.core.arrays import Floats, Ints, make_generator
 from shardwise.core.errors import InputError, Option
+from shardwise.core.libraries import pd, xr
 from shardwise.papers.claims import (
     LEVEL,
     STREAM,
@@ -33,6 +32,7 @@ from shardwise.papers.experiment import (
     PaperExperiment,
     Rows,
     Step,
+    average_shards,
     describe_gaps,
     join_rows,
     refuse_dimensions,
@@ -125,7 +125,7 @@ class J15(PaperExperiment):
             )
         if isinstance(data, xr.Dataset) and len(data.data_vars):
             data = data[next(iter(data.data_vars))]
-        scores = sw.as_scores(data).to_xarray()
+        scores, averaged = average_shards(sw.as_scores(data).to_xarray())
         if "instance" not in scores.dims or scores.sizes["instance"] < 2:
             raise InputError(NO_REPEATS, remedy="give repeats, such as seeds, or use another paper")
         refuse_dimensions(scores, DIMENSIONS)
@@ -137,7 +137,7 @@ class J15(PaperExperiment):
             for name, y in zip(names.tolist(), table.to_numpy(), strict=True)
         }
         kept = np.all([np.isfinite(y).all(axis=0) for y in values.values()], axis=0)
-        notes = describe_gaps(kept, topics, "repeat")
+        notes = averaged + describe_gaps(kept, topics, "repeat")
         values = {name: drop_copies(y[:, kept]) for name, y in values.items()}
         # the system to compare with: the one asked for, the only deterministic one, or the first
         fixed = [name for name, y in values.items() if len(y) == 1]

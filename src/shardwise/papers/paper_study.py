@@ -8,11 +8,10 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-import pandas as pd
-import xarray as xr
 
 import shardwise as sw
 from shardwise.core.errors import InputError
+from shardwise.core.libraries import pd, xr
 from shardwise.papers.claims import FAILS, HOLDS, LEVEL, UNDECIDED, UNKNOWN
 from shardwise.papers.exhibit import Exhibit, Frames, Replication
 from shardwise.papers.experiment import (

@@ -8,12 +8,11 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-import pandas as pd
-import xarray as xr
 
 import shardwise as sw
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError, Option
+from shardwise.core.libraries import pd, xr
 from shardwise.papers.claims import CannotSayError, Figures, Parts, compare, divide, make_claims
 from shardwise.papers.exhibit import Exhibit, Frames, Replication, join_printed, read_printed
 from shardwise.papers.experiment import (
@@ -39,6 +38,7 @@ TWO_WAY = "two-way"
 KINDS = ("percentile95", "one-way", TWO_WAY)
 """Variances of Figure 1."""
 REACH = tuple(range(10, 201, 5))
+REACHED = (2, 10, 100)
 SYSTEMS = tuple(range(2, 201, 2))
 GOAL = 0.15
 """Range and width of Figure 4."""
@@ -237,18 +237,24 @@ class S14(PaperExperiment):
         if pools is not None:
             yield self._show("Table 9", pools.assign(judged=pools["judged"].round().astype(int)))
         yield self._show("Figure 1", pooled)
-        curves = [
-            sw.planning.design_curve(estimates, systems=SYSTEMS, method=self.method).assign(task=task)
-            for task, estimates in by_task.items()
-        ]
+        single: dict[str, Any] = {"min_diff": [0.1], "alpha": [0.05], "power": [0.8], "method": self.method}
+        curves = []
+        for task, estimates in by_task.items():
+            sizes = sw.planning.design_table(estimates, systems=SYSTEMS, **single)
+            by_measure = pd.Series(sizes.droplevel(["alpha", "min_diff"])[0.8].unstack(), name="topics")
+            curves.append(by_measure.reset_index().assign(task=task))
         yield self._show("Figure 2", join_rows(curves))
         reach = []
         for task, estimates in by_task.items():
             # the paper draws the measure with the smallest variance of a task
             steadiest = min(estimates, key=lambda name: estimates[name])
-            curve = sw.planning.reach_curve(
-                {steadiest: estimates[steadiest]}, topics=REACH, method=self.method
-            )
+            plans = {
+                m: sw.planning.Design(estimates[steadiest], REACH, m, method=self.method) for m in REACHED
+            }
+            goals = {f"min_diff, {m} systems": design.detectable for m, design in plans.items()}
+            goals["width"] = plans[2].width
+            curve = pd.DataFrame({"measure": steadiest, "topics": REACH, **goals})
+            curve = curve.melt(["measure", "topics"], var_name="goal")
             reach.append(curve.assign(task=task, panel=f"{steadiest}, {task}"))
         yield self._show("Figure 3", join_rows(reach))
         if pools is not None:

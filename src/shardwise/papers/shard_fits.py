@@ -13,10 +13,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-import xarray as xr
 from scipy import special
 
 from shardwise.core.arrays import Floats
+from shardwise.core.libraries import xr
 from shardwise.stats import studentized_range
 from shardwise.stats.student import student_critical
 

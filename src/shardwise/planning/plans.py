@@ -509,12 +509,13 @@ def plan_shards(
         if width is None
         else f"an interval of expected width {width:g} at alpha {alpha:g}, {systems} systems"
     )
-    note = f" (counted as 0, as estimated below 0: {', '.join(negative)})" if negative else ""
+    note = f"Variances estimated below 0 count as 0: {', '.join(negative)}."
     table = pd.DataFrame(rows, columns=["shards", "topics", "se", "df", quantity])
     return Plan(
         "shards",
         table.astype({"topics": "Int64"}),
-        (goal, f"claim: {claim.short(DIMS)}{note}"),
+        (goal, f"claim: {claim.short(DIMS)}"),
+        notes=(note,) if negative else (),
         facts={"most_topics": most_topics},
     )
 

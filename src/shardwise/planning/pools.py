@@ -23,7 +23,7 @@ from shardwise.planning.design import (
     variance_for,
 )
 from shardwise.planning.plans import Plan
-from shardwise.planning.variances import VarianceEstimate, pool_variances, variance
+from shardwise.planning.variances import VarianceEstimate, variance
 from shardwise.scoring.measures.names import parse_measure
 from shardwise.scoring.scoring import score
 
@@ -263,7 +263,8 @@ def judge_pools(
             zip(("pooled", "judged", "relevant"), counts / sum(int(keep.sum()) for keep in kept), strict=True)
         )
         for name in names:
-            estimate = pool_variances(estimates[name])
+            first, *others = estimates[name]
+            estimate = first.pool(*others)
             rows.append(
                 ({"measure": name, "depth": depth, **inside, "variance": estimate.sigma_sq}, estimate)
             )

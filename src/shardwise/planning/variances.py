@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ from shardwise.core.arguments import resolve_alpha, validate_choice
 from shardwise.core.arguments import validate_level as check_level
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import format_count
-from shardwise.core.errors import Either, InputError
+from shardwise.core.errors import InputError
 from shardwise.core.libraries import pd
 from shardwise.core.scores import Scores, as_scores
 from shardwise.core.shown import Drawn
@@ -74,6 +74,45 @@ class VarianceEstimate(Drawn):
         return (
             f"{name}variance of a difference {2.0 * self.sigma_sq:.4g}, {score} {self.sigma_sq:.4g}; "
             f"{self.method}, {counts}"
+        )
+
+    def pool(self, *others: VarianceEstimate) -> VarianceEstimate:
+        """Pool it with estimates of the same measure from other collections, weighted by topics - 1 (S14 eq. 8).
+
+        Parameters
+        ----------
+        *others : VarianceEstimate
+            What `variance` returns for each other collection.
+
+        Returns
+        -------
+        VarianceEstimate
+            The pooled estimate.
+
+        >>> a = VarianceEstimate(.0543, topics=50, systems=78, df=49, method="two-way ANOVA", measure="AP")
+        >>> b = VarianceEstimate(.0517, topics=49, systems=78, df=48, method="two-way ANOVA", measure="AP")
+        >>> round(float(a.pool(b)), 4)
+        0.053
+        """
+        for what in ("method", "measure"):
+            kinds = sorted({str(getattr(item, what)) for item in (self, *others)})
+            if len(kinds) > 1:
+                raise InputError(
+                    f"variances of different {what}s: {'; '.join(kinds)}", remedy="pool variances of one kind"
+                )
+        singles = (self, *others)
+        df = sum(item.df for item in singles)
+        sigma_sq = sum(item.df * item.sigma_sq for item in singles) / df
+        # the variance of a weighted sum of independent estimates, each 2σ⁴/ν (Satterthwaite)
+        doubt = sum((item.df * item.sigma_sq / df) ** 2 / item.effective_df for item in singles)
+        return replace(
+            self,
+            sigma_sq=sigma_sq,
+            topics=sum(item.topics for item in singles),
+            systems=sum(item.systems for item in singles),
+            df=df,
+            method=self.method + (f", pooled over {len(singles)} collections" if others else ""),
+            effective_df=sigma_sq**2 / doubt if doubt > 0 else np.nan,
         )
 
 
@@ -171,53 +210,6 @@ def variance(scores: Any, method: str = "residual", *, measure: str | None = Non
         measure="" if table.measure.name in NAMELESS else table.measure.name,
         paired=estimator.paired,
         effective_df=effective_df(estimator.of, y),
-    )
-
-
-def pool_variances(estimates: Iterable[VarianceEstimate]) -> VarianceEstimate:
-    """Pool estimates of one measure over collections, weighted by topics - 1 (S14 eq. 8).
-
-    Parameters
-    ----------
-    estimates : iterable of VarianceEstimate
-        What `variance` returns for each collection.
-
-    Returns
-    -------
-    VarianceEstimate
-        The pooled estimate.
-
-    >>> a = VarianceEstimate(.0543, topics=50, systems=78, df=49, method="two-way ANOVA", measure="AP")
-    >>> b = VarianceEstimate(.0517, topics=49, systems=78, df=48, method="two-way ANOVA", measure="AP")
-    >>> round(float(pool_variances([a, b])), 4)
-    0.053
-    """
-    singles = list(estimates)
-    if not singles:
-        raise InputError("no variances to pool", remedy="give at least one estimate")
-    if not all(isinstance(item, VarianceEstimate) for item in singles):
-        raise InputError(
-            "only variance estimates can be pooled", remedy=Either("make them with variance(scores)", "")
-        )
-    for what in ("method", "measure"):
-        kinds = sorted({str(getattr(item, what)) for item in singles})
-        if len(kinds) > 1:
-            raise InputError(
-                f"variances of different {what}s: {'; '.join(kinds)}", remedy="pool variances of one kind"
-            )
-    df = sum(item.df for item in singles)
-    sigma_sq = sum(item.df * item.sigma_sq for item in singles) / df
-    # the variance of a weighted sum of independent estimates, each 2σ⁴/ν (Satterthwaite)
-    doubt = sum((item.df * item.sigma_sq / df) ** 2 / item.effective_df for item in singles)
-    return VarianceEstimate(
-        sigma_sq=sigma_sq,
-        topics=sum(item.topics for item in singles),
-        systems=sum(item.systems for item in singles),
-        df=df,
-        method=singles[0].method + (f", pooled over {len(singles)} collections" if len(singles) > 1 else ""),
-        measure=singles[0].measure,
-        paired=singles[0].paired,
-        effective_df=sigma_sq**2 / doubt if doubt > 0 else np.nan,
     )
 
 

@@ -36,7 +36,7 @@ def topics_chart(curve: pd.DataFrame, x: str = "systems", colour: str = "measure
     Parameters
     ----------
     curve : DataFrame
-        Columns ``topics`` and those named by `x` and `colour`, as `shardwise.planning.design_curve` gives them.
+        Columns ``topics`` and those named by `x` and `colour`, a row for each.
     x : str
         The column that varies from left to right, such as systems, min_diff or width.
     colour : str
@@ -59,7 +59,7 @@ def reach_chart(
     Parameters
     ----------
     curve : DataFrame or VarianceEstimate
-        What `shardwise.planning.reach_curve` gives, or a variance to compute it from.
+        Columns ``measure, topics, goal, value``, or a variance to compute them from.
     topics : sequence of int, optional
         The numbers of topics for a variance, 10 to 400 by default; a table has its own.
 

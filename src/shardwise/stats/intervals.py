@@ -1,4 +1,13 @@
-"""Confidence intervals and one-sided tests of bounded scores: means, differences, margins, items needed.
+"""How sure a mean or a difference is: the one home of every interval, one-sided p-value and probability of these.
+
+Whoever states how sure a figure is, fills in `Certainty` and asks it; nobody else turns a standard error into a limit
+or a probability. Two rules stand behind it. Scores of a known range go by the score test below, which allows for
+failures that were not seen. Other scores go by Student's t. Where nothing varies neither has more to go by than the
+number of items:
+
+- differences that are all the same but not 0 have a two-sided p-value of 2^(1 - n) at least, that of n sign flips;
+- Student's interval is not estimable (NaN), the interval of bounded scores has a width;
+- where all scores of both systems are one value, no loss could have shown: one-sided p-values are 1/2.
 
 A sample without failures does not prove that failures never happen. Tango's (1998) score interval for two shares of
 right answers asks how variable the differences would be if their mean were μ, not how variable they were. The functions
@@ -20,22 +29,27 @@ entry a pair or a system.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from scipy import special
 
-from shardwise.core.arrays import Bools, Floats
-from shardwise.stats.student import upper_tail
+from shardwise.core.arrays import Bools, Floats, Ints
+from shardwise.stats import units
+from shardwise.stats.student import NO_VARIANCE, student_critical, upper_tail
 
-# variances up to this share of the squared range are rounding
-NO_VARIANCE = 1e-14
 # distances up to this, of scores in [0, 1], are rounding
 ROUNDING = 1e-12
 # halvings of a stretch of length 2 at most: down to rounding
 HALVINGS = 54
 # doublings of a first guess of the number of items, beyond which none suffices
 MOST_DOUBLINGS = 60
+# estimates that differ by less than this share of the range are the same
+SAME = 1e-6
+# differences of pairs on items that are held at a time
+BLOCK = 4_000_000
 # share below which differences are sparse: normal ones have 2/π, right and wrong answers their share of disagreements
 SPARSE = 0.5
 
@@ -408,3 +422,375 @@ def clopper_pearson(hits: Floats, n: Floats, alpha: Floats | float) -> tuple[Flo
     low = special.betaincinv(np.maximum(hits, 1.0), misses + 1.0, tail)
     high = special.betaincinv(hits + 1.0, np.maximum(misses, 1.0), 1.0 - tail)
     return np.where(hits > 0, low, 0.0), np.where(misses > 0, high, 1.0)
+
+
+class Certainty(NamedTuple):
+    """Estimates of mean differences or of means with all that tells how sure they are, (…) each.
+
+    Parameters
+    ----------
+    estimate : array
+        Mean differences or means, in the units and with the sign of the scores.
+    se : array
+        Their standard errors by the test that was run; NaN where there is none.
+    df : array
+        Degrees of freedom of the standard errors.
+    units : array
+        Items, or clusters, behind each estimate.
+    moments : PairMoments or BoundedMoments, optional
+        Sums of the scores mapped to [0, 1], of pairs or of single systems; None without a range.
+    effective : array, optional
+        Effective numbers of items, n / design effect; with moments.
+    bounds : Range, optional
+        The range of the scores; with moments.
+    sign : int
+        -1 where lower scores are better: a gain is then a difference below 0; else 1.
+
+    >>> new, base = np.array([[5.0, 4.0, 5.0, 5.0, 3.0]]), np.array([[5.0, 5.0, 5.0, 4.0, 3.0]])
+    >>> scale = Range(1.0, 5.0)
+    >>> moments = pair_moments(scale.map_scores(new), scale.map_scores(base))
+    >>> n = moments.items
+    >>> grades = Certainty((new - base).mean(axis=1), np.full(1, 0.316), n - 1.0, n, moments, n, scale)
+    >>> [float(limit[0].round(2)) for limit in grades.limits(student_critical(0.05, n - 1.0))]
+    [-2.27, 2.27]
+    >>> grades.p_above(-0.5).round(3), grades._replace(moments=None).p_above(-0.5).round(3)
+    (array([0.23]), array([0.094]))
+    """
+
+    estimate: Floats
+    se: Floats
+    df: Floats
+    units: Floats
+    moments: PairMoments | BoundedMoments | None = None
+    effective: Floats | None = None
+    bounds: Range | None = None
+    sign: int = 1
+
+    @property
+    def in_range(self) -> Bools:
+        """Whether each estimate is that of scores of known range, rather than of a model of them."""
+        if self.moments is None or self.bounds is None:
+            return np.zeros(np.shape(self.estimate), dtype=np.bool_)
+        mean = self.moments.mean
+        if isinstance(self.moments, PairMoments):
+            restored = self.bounds.restore_differences(mean, mean)[0]
+        else:
+            restored = self.bounds.restore_means(mean, mean)[0]
+        same = np.abs(restored - self.estimate) <= SAME * self.bounds.width
+        return np.asarray(same & np.isfinite(self.se) & (self.moments.items >= 2.0))
+
+    @property
+    def uninformative(self) -> Bools:
+        """Whether nothing could have shown a loss: all scores of both systems are one value, or none are known."""
+        silent = np.asarray((self.se == 0.0) & (self.estimate == 0.0))
+        if isinstance(self.moments, PairMoments):
+            return np.asarray(np.where(self.in_range, self.moments.single_valued, silent))
+        return silent
+
+    def limits(self, critical: Floats | float) -> tuple[Floats, Floats]:
+        """Compute the limits of confidence intervals, never of zero width; NaN where they are not estimable."""
+        half = np.where(self.se > 0.0, critical * self.se, np.nan)
+        lower, upper = self.estimate - half, self.estimate + half
+        in_range = self.in_range
+        if self.moments is None or self.bounds is None or not in_range.any():
+            return lower, upper
+        known = np.where(in_range & np.isfinite(critical), critical, 1.0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            if isinstance(self.moments, PairMoments):
+                unit = difference_limits(self.moments, known, self._precision)
+                limits = self.bounds.restore_differences(*unit)
+            else:
+                precision, mean = self._precision, self.moments.mean
+                unit = mean_limits(self.moments, known, items=precision.items)
+                # what shards and seeds add to the variance of the items widens the limits
+                of_items = self.moments.variance / precision.items
+                more = known**2 * np.maximum(precision.variance - of_items, 0.0)
+                limits = self.bounds.restore_means(
+                    np.maximum(mean - np.sqrt((mean - unit[0]) ** 2 + more), 0.0),
+                    np.minimum(mean + np.sqrt((unit[1] - mean) ** 2 + more), 1.0),
+                )
+        use = in_range & np.isfinite(critical)
+        return np.where(use, limits[0], lower), np.where(use, limits[1], upper)
+
+    @property
+    def _precision(self) -> Precision:
+        """Variance, degrees of freedom and number of items in units of the range."""
+        assert self.bounds is not None
+        assert self.effective is not None
+        return Precision((self.se / self.bounds.width) ** 2, self.df, self.effective)
+
+    def p_above(self, mu: Floats | float) -> Floats:
+        """Compute one-sided p-values against differences of at most μ: small where the difference is above μ."""
+        return self._one_sided(mu, 1.0)
+
+    def p_gain(self, edge: float) -> Floats:
+        """Compute one-sided p-values against gains of at most an edge: "no worse" at -margin, "better" at 0 or more."""
+        return self._one_sided(self.sign * edge, float(self.sign))
+
+    def p_loss(self, edge: float) -> Floats:
+        """Compute one-sided p-values against losses of at most an edge, the mirror image of `p_gain`."""
+        return self._one_sided(-self.sign * edge, -float(self.sign))
+
+    def p_within(self, margin: float) -> Floats:
+        """Return p-values of "the difference is smaller than the margin", the larger of two (Schuirmann 1987)."""
+        return np.maximum(self.p_above(-margin), self._one_sided(margin, -1.0))
+
+    def _one_sided(self, mu: Floats | float, sign: float) -> Floats:
+        """p-values against sign·(difference - μ) ≤ 0."""
+        distance = sign * (self.estimate - mu)
+        # all differences on one side of μ and of one size: n sign flips
+        flips = np.where(distance > 0.0, least_one_sided(self.units), 1.0)
+        spread = np.where(self.se > 0.0, self.se, 1.0)
+        p = np.where(self.se > 0.0, upper_tail(distance / spread, self.df), flips)
+        p = np.where(np.isnan(self.se), np.nan, np.where((self.se == 0.0) & (distance == 0.0), 0.5, p))
+        certain = np.zeros(p.shape, dtype=np.bool_)
+        if isinstance(self.moments, PairMoments) and self.bounds is not None:
+            # mapped scores have 1 for the best
+            turn = -1.0 if self.bounds.lower_is_better else 1.0
+            unit = turn * np.asarray(mu) / self.bounds.width
+            with np.errstate(invalid="ignore", divide="ignore"):
+                bounded = one_sided_p(self.moments, unit, self._precision, turn * sign)
+            constant = self.moments.variance == 0.0
+            bounded = np.where(constant, np.maximum(bounded, least_one_sided(self.units)), bounded)
+            p = np.where(self.in_range, bounded, p)
+            # no difference can leave the range
+            certain = self.in_range & (sign * np.asarray(mu) < -self.bounds.width)
+        return np.asarray(np.where(certain, 0.0, np.where(self.uninformative, np.maximum(p, 0.5), p)))
+
+
+def least_one_sided(units: Floats | float) -> Floats:
+    """Return the least one-sided p-value of so many differences of one size, 2^-n: one of all sign flips."""
+    return np.asarray(np.exp2(-np.asarray(units, np.float64)))
+
+
+def least_two_sided(units: Floats | float) -> Floats:
+    """Return the least two-sided p-value of so many differences of one size, 2^(1 - n), at most 1.
+
+    >>> least_two_sided(np.array([1.0, 2.0, 6.0])).tolist()
+    [1.0, 0.5, 0.03125]
+    """
+    return np.asarray(np.minimum(2.0 * least_one_sided(units), 1.0))
+
+
+def follow_test(
+    limits: tuple[Floats, Floats], difference: Floats, significant: Bools
+) -> tuple[Floats, Floats]:
+    """Make intervals say what the test says of 0, and nothing where they have no width.
+
+    A step-down test may find what simultaneous intervals do not: where it is significant, the limit towards 0 is 0 at
+    the least, an open end that is printed ">0" or "<0". Where it is not, the interval holds 0.
+
+    >>> both = np.array([-0.1, 0.1]), np.array([0.5, 0.3])
+    >>> [limit.tolist() for limit in follow_test(both, np.array([0.2, 0.2]), np.array([True, False]))]
+    [[0.0, 0.0], [0.5, 0.3]]
+    """
+    lower, upper = limits
+    width = upper > lower
+    lower = np.where(
+        significant, np.where(difference > 0.0, np.maximum(lower, 0.0), lower), np.minimum(lower, 0.0)
+    )
+    upper = np.where(
+        significant, np.where(difference < 0.0, np.minimum(upper, 0.0), upper), np.maximum(upper, 0.0)
+    )
+    return np.where(width, lower, np.nan), np.where(width, upper, np.nan)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoundedScores:
+    """Scores of items by system, mapped to [0, 1], with the units that they come in.
+
+    Parameters
+    ----------
+    scores : array
+        (T, R) mapped scores, means over repeats and shards; NaN where one is missing.
+    bounds : Range
+        The range of the original scores.
+    cluster : array of int, optional
+        (T,) number of each item's cluster, where items come in clusters.
+    task : array of int, optional
+        (T,) number of each item's task, where tasks count alike.
+    systems : tuple of str
+        Names of the systems, where `select_systems` is asked for.
+    """
+
+    scores: Floats
+    bounds: Range
+    cluster: Ints | None = None
+    task: Ints | None = None
+    systems: tuple[str, ...] = ()
+
+    def select_systems(self, names: tuple[str, ...]) -> BoundedScores | None:
+        """Return the scores of some systems in this order.
+
+        >>> BoundedScores(np.eye(2), Range(), systems=("a", "b")).select_systems(("b", "a")).scores.tolist()
+        [[0.0, 1.0], [1.0, 0.0]]
+        """
+        places = {name: k for k, name in enumerate(self.systems)}
+        if any(name not in places for name in names):
+            return None
+        return replace(self, scores=self.scores[:, [places[name] for name in names]], systems=names)
+
+    @property
+    def unpaired(self) -> bool:
+        """Whether no item has scores of two systems, so that means have intervals but pairs no moments."""
+        return bool((np.isfinite(self.scores).sum(axis=1) <= 1).all())
+
+    @property
+    def weights(self) -> Floats:
+        """(T,) weights of the items in a mean, 1 on average: tasks count alike, whatever their size."""
+        items = len(self.scores)
+        if self.task is None:
+            return np.ones(items)
+        sizes = np.bincount(self.task)
+        return items / (len(sizes) * sizes[self.task].astype(np.float64))
+
+    def sum_pairs(self, ia: Ints, ib: Ints) -> PairMoments:
+        """Sum up the scores of pairs of systems on the items that both have.
+
+        >>> scores = BoundedScores(np.array([[1.0, 0.0], [1.0, 1.0], [0.0, np.nan]]), Range())
+        >>> moments = scores.sum_pairs(np.array([0]), np.array([1]))
+        >>> moments.items.tolist(), moments.mean.tolist()
+        ([2.0], [0.5])
+        """
+        weights = None if self.task is None else self.weights
+        parts = [
+            pair_moments(self.scores[:, a].T, self.scores[:, b].T, weights)
+            for a, b in self._split_pairs(ia, ib)
+        ]
+        return PairMoments(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+    def count_pairs(self, ia: Ints, ib: Ints, moments: PairMoments | None = None) -> Floats:
+        """Count the independent items that the differences of pairs are worth: all, or fewer with clusters.
+
+        >>> scores = BoundedScores(np.ones((6, 2)), Range(), cluster=np.array([0, 0, 1, 1, 2, 2]))
+        >>> scores.count_pairs(np.array([0]), np.array([1])).tolist()
+        [3.0]
+        """
+        moments = self.sum_pairs(ia, ib) if moments is None else moments
+        if self.cluster is None and self.task is None:
+            return moments.items
+        costs = np.maximum(*failure_costs(moments))
+        effects, start = [], 0
+        for a, b in self._split_pairs(ia, ib):
+            part, start = costs[start : start + len(a)], start + len(a)
+            effects.append(self._design_effect(self.scores[:, a] - self.scores[:, b], part))
+        return np.asarray(moments.items / np.concatenate(effects))
+
+    def sum_systems(self) -> BoundedMoments:
+        """Sum up the scores of each system.
+
+        >>> BoundedScores(np.array([[1.0, 0.0], [1.0, 1.0]]), Range()).sum_systems().mean.tolist()
+        [1.0, 0.5]
+        """
+        return score_moments(self.scores.T, None if self.task is None else self.weights)
+
+    def count_systems(self) -> Floats:
+        """Count the independent items that the means of systems are worth.
+
+        >>> BoundedScores(np.eye(4), Range()).count_systems().tolist()
+        [4.0, 4.0, 4.0, 4.0]
+        """
+        items: Floats = np.isfinite(self.scores).sum(axis=0).astype(np.float64)
+        if self.cluster is None and self.task is None:
+            return items
+        return np.asarray(items / self._design_effect(self.scores, np.ones(self.scores.shape[1])))
+
+    def measure_sparseness(self, ia: Ints, ib: Ints) -> float:
+        """Measure how sparse the differences of these pairs are; below one half they need bounded intervals.
+
+        >>> scores = BoundedScores(np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 1.0], [0.0, 1.0]]), Range())
+        >>> scores.measure_sparseness(np.array([0]), np.array([1]))
+        0.5
+        """
+        shares = [
+            pair_sparseness((self.scores[:, a] - self.scores[:, b]).T) for a, b in self._split_pairs(ia, ib)
+        ]
+        return float(np.median(np.concatenate(shares)))
+
+    def _split_pairs(self, ia: Ints, ib: Ints) -> Iterator[tuple[Ints, Ints]]:
+        """Pairs, so many at a time that their differences fit into memory."""
+        size = max(1, BLOCK // max(len(self.scores), 1))
+        for start in range(0, len(ia), size):
+            yield ia[start : start + size], ib[start : start + size]
+
+    def _design_effect(self, values: Floats, failure: Floats) -> Floats:
+        """(K,) design effects of the columns of (T, K) values, items that a column lacks being left out."""
+        cluster = np.arange(len(values)) if self.cluster is None else self.cluster
+        known = np.isfinite(values)
+        if known.all():
+            return units.design_effect(values.T, cluster, self.weights, failure)
+        effects = np.empty(values.shape[1])
+        for k in range(values.shape[1]):
+            known_items = known[:, k]
+            code = np.unique(cluster[known_items], return_inverse=True)[1]
+            weights = self.weights[known_items]
+            effects[k] = units.design_effect(
+                values[known_items, k], code, weights / weights.mean(), failure[k]
+            )
+        return effects
+
+
+def weigh_means(bounded: BoundedScores | None, means: Floats, se: Floats, df: Floats) -> Certainty:
+    """Return the evidence on (R,) means with their standard errors and degrees of freedom for the claim."""
+    if bounded is None:
+        return Certainty(means, se, df, np.asarray(df) + 1.0)
+    items = bounded.count_systems()
+    return Certainty(means, se, df, items, bounded.sum_systems(), items, bounded.bounds)
+
+
+def weigh_pairs(
+    bounded: BoundedScores | None,
+    ia: Ints,
+    ib: Ints,
+    difference: Floats,
+    se: Floats,
+    df: Floats,
+    units: Floats | None = None,
+    sign: int = 1,
+) -> Certainty:
+    """Return the evidence on (P,) differences of the first less the second system, by the test that was run."""
+    if bounded is None or bounded.unpaired:
+        items = np.full(len(ia), np.inf) if units is None else units
+        return Certainty(difference, se, df, items, sign=sign)
+    moments = bounded.sum_pairs(ia, ib)
+    items = bounded.count_pairs(ia, ib, moments)
+    units = items if units is None else units
+    return Certainty(difference, se, df, units, moments, items, bounded.bounds, sign)
+
+
+def limit_differences(
+    bounded: BoundedScores | None,
+    pairs: tuple[Ints, Ints],
+    evidence: tuple[Floats, Floats, Floats],
+    plain: tuple[Floats, Floats],
+    significant: Bools,
+    alpha: float,
+) -> tuple[Floats, Floats]:
+    """Compute confidence limits of differences: those of the test, or score limits where differences are sparse."""
+    difference, se, df = evidence
+    half = (plain[1] - plain[0]) / 2.0
+    usable = np.isfinite(se) & np.isfinite(half)
+    ia, ib = pairs
+    if bounded is not None and bounded.unpaired:
+        bounded = None
+    sparse = (
+        bounded is not None
+        and bool(usable.any())
+        and bounded.measure_sparseness(ia[usable], ib[usable]) < SPARSE
+    )
+    # where nothing varies, a range is all that gives an interval a width
+    wanted = usable & ((se == 0.0) | (sparse & np.isfinite(df)))
+    if bounded is None or not wanted.any():
+        return follow_test(plain, difference, significant)
+    known = weigh_pairs(bounded, ia, ib, difference, se, df)
+    assert known.moments is not None
+    wanted &= known.in_range
+    # the critical value of the test, at least Student's for the pair alone
+    varying = usable & known.in_range & (se > 0.0)
+    ratios = half[varying] / se[varying]
+    typical = float(np.median(ratios)) if ratios.size else 0.0
+    critical = np.divide(half, se, out=np.full(half.shape, typical), where=varying)
+    least = student_critical(alpha, np.clip(np.fmin(df, known.moments.items - 1.0), 1.0, None))
+    limits = known.limits(np.where(wanted, np.maximum(critical, least), 1.0))
+    lower, upper = (np.where(wanted, *ends) for ends in zip(limits, plain, strict=True))
+    return follow_test((lower, upper), difference, significant)

@@ -9,6 +9,7 @@ from scipy import special
 from shardwise.core.arrays import Floats
 
 NOISE = 1e-13  # differences this small against the largest value are rounding, not effect
+NO_VARIANCE = 1e-14  # variances up to this share of the squared range are rounding
 LEVEL = 0.05  # at which critical values are weighed
 
 

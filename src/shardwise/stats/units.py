@@ -32,9 +32,8 @@ from scipy import special
 
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.errors import InputError
-from shardwise.stats.intervals import NO_VARIANCE
 from shardwise.stats.moderation import get_prior_df, own_share, spread_share
-from shardwise.stats.student import LEVEL
+from shardwise.stats.student import LEVEL, NO_VARIANCE
 
 Turn = Callable[[Floats], Floats]
 

@@ -68,9 +68,10 @@ def explain_bars(analysis: Analysis) -> str:
     colour = " of one colour" if len(analysis.distinct_results) > 1 else ""
     if not all(result.has_comparison_intervals for result in analysis.claims):
         return f"Bars: {level} confidence intervals of the means; overlapping bars may differ significantly."
-    if all(result.has_common_width for result in analysis.claims):
-        return f"Bars{colour} that do not overlap differ significantly."
-    return f"Bars{colour} that do not overlap differ significantly; the table of pairs is exact."
+    exact = (
+        "" if all(result.has_common_width for result in analysis.claims) else "; the table of pairs is exact"
+    )
+    return f"Bars are comparison intervals: where two{colour} do not overlap, systems differ significantly{exact}."
 
 
 def explain_stepwise(analysis: Analysis) -> str:

@@ -376,7 +376,7 @@ def list_plans() -> dict[str, Figure]:
     for method in ("residual", "two-way", "one-way", "percentile95"):
         figures[f"variance {method}"] = partial(show_variance, method)
     figures["pool_variances"] = lambda seed: describe_variance(
-        plan.pool_variances([plan.variance(load_table(name)) for name in ("plain", "second")])
+        plan.variance(load_table("plain")).pool(plan.variance(load_table("second")))
     )
     for name in ("shards", "seeds"):
         figures[f"variance_components {name}"] = partial(show_components, name)

@@ -584,7 +584,7 @@
       writeLines();
       drawStrip();
       const who = long.systems[a];
-      listItems($("si-carriers"), `Carry half of the difference: ${countItems(shown.carriers.length)}`, shown.carriers);
+      listItems($("si-carriers"), `Make up half of the gap: ${countItems(shown.carriers.length)}`, shown.carriers);
       listItems($("si-fixes"), `Fixes: ${who} is better on ${countItems(shown.counts.win)}`, shown.fixes);
       listItems($("si-regressions"), `Regressions: ${who} is worse on ${countItems(shown.counts.loss)}`, shown.regressions);
       if (item >= 0) openItem(item, false);

@@ -10,8 +10,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import stats
 
 from shardwise.stats import intervals
-from shardwise.stats.evidence import Certainty, follow_test, least_two_sided
-from shardwise.stats.intervals import Range
+from shardwise.stats.intervals import Certainty, Range, follow_test, least_two_sided
 
 grades = hnp.arrays(np.float64, (2, 12), elements=st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]))
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shardwise.methods import intervals as bounded
-from shardwise.methods.intervals import BoundedScores
 from shardwise.stats import intervals, units
-from shardwise.stats.intervals import Range
+from shardwise.stats.intervals import BoundedScores, Range
 
 IA, IB = np.triu_indices(4, 1)
 
@@ -19,7 +17,7 @@ def table(items: int = 30, seed: int = 1) -> np.ndarray:
 
 @pytest.mark.parametrize("block", [1, 70, 10**6])
 def test_pairs_are_those_of_two_columns(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
-    monkeypatch.setattr(bounded, "BLOCK", block)
+    monkeypatch.setattr(intervals, "BLOCK", block)
     y = table()
     y[3, 2] = np.nan
     scores = BoundedScores(y, Range())
