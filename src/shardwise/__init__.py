@@ -35,7 +35,6 @@ late.bind_names(
     leaderboard_text="shardwise.writing.tables:write_leaderboard",
     calibration_text="shardwise.writing.calibration:write_calibration_text",
     calibration_table="shardwise.writing.calibration:show_calibration",
-    calibration_figures="shardwise.writing.calibration:write_figures",
     verdict_text="shardwise.writing.calibration:write_verdict",
     error_causes="shardwise.writing.calibration:explain_errors",
     statement_text="shardwise.writing.calibration:write_statement_check",

@@ -21,7 +21,6 @@ from shardwise.comparing.stability import (
     stability_of_methods,
     summary_over_splits,
 )
-from shardwise.core import late
 from shardwise.core.arguments import lend_executor, validate_choice
 from shardwise.core.claim import pluralize_noun
 from shardwise.core.errors import InputError, Option
@@ -103,8 +102,7 @@ def calibrate_methods(
         titles, lines = [lab.text(command=True)], [*read.notes, *gaps]
         if outside:
             facts["figures"] = lab.figures.to_dict("records")
-            figures: list[str] = late.call_bound("calibration_figures", lab)
-            titles.append("\n".join(figures))
+            titles.append(lab.figures.round(4).to_string(index=False, na_rep="–"))
         if halvings:
             with show_progress(f"halving {pluralize_noun(scores.nouns.get('topic', 'topic'))}", quiet) as bar:
                 check = split_half(scores, chosen, repeats=sum(map(int, halvings)), progress=bar, **how)

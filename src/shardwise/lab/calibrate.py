@@ -78,7 +78,7 @@ class Calibration(Drawn):
     seed: int
     scores: str  # what was simulated, in words
     notes: tuple[str, ...] = field(default=())  # scenarios and methods left out, and why
-    figures: pd.DataFrame = field(default_factory=pd.DataFrame)
+    figures: pd.DataFrame = field(default_factory=lambda: pd.DataFrame())
 
     def text(self, command: bool = False) -> str:
         """Return what was simulated and the verdicts, for Python or for the command line.

@@ -6,10 +6,12 @@ import os
 import subprocess
 import sys
 
-from shardwise.core.processes import limit_memory, limit_processor
+from shardwise.core.processes import limit_memory, limit_processor, resource
 
 PATH = "SHARDWISE_CHILD_PATH"
 """Variable that holds the ``PYTHONPATH`` of the program, as the user has it."""
+MOST_WRITTEN = 16 << 20
+"""Bytes of a file that a program may write."""
 
 
 def run_command() -> int:
@@ -17,6 +19,8 @@ def run_command() -> int:
     seconds, memory, *command = sys.argv[1:]
     limit_processor(int(seconds))
     limit_memory(int(memory))
+    if resource is not None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (MOST_WRITTEN, MOST_WRITTEN))
     environment = dict(os.environ)
     path = environment.pop(PATH, "")
     environment.pop("PYTHONPATH", None)

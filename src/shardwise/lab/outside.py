@@ -24,12 +24,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from shardwise.core.arguments import validate_choice
 from shardwise.core.arrays import Floats, Ints, make_generator
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
+from shardwise.core.libraries import pd
 from shardwise.core.processes import HOME, python_command, python_environment
 from shardwise.core.text import shorten_name
 from shardwise.lab.child import PATH
@@ -44,14 +44,12 @@ PATIENCE = 60
 """Seconds that a program may take for one table."""
 MEMORY = 4 << 30
 """Bytes that a program may take."""
-MOST_WRITTEN = 16 << 20
-"""Bytes that a program may write about one table."""
 LINE = 200
 """Characters that are shown of an error of others."""
 FUNCTION = re.compile(r"[^\s{}]+:[A-Za-z_][\w.]*")
 INSTANCES = ("topic", "system", "instance")
 SAID = ("p", "lower", "upper", "difference")
-Answer = Callable[[pd.DataFrame], Any]
+Answer = Callable[[Any], Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -259,15 +257,13 @@ def ask_program(words: list[str], table: pd.DataFrame) -> pd.DataFrame:
                     process.wait()
         if code:
             with open(messages, "rb") as stream:
-                stream.seek(max(0, messages.stat().st_size - MOST_WRITTEN // 1024))
+                stream.seek(max(0, messages.stat().st_size - LINE * 100))
                 lines = stream.read().decode("utf-8", "replace").split("\n")
             last = next((line.strip() for line in reversed(lines) if line.strip()), "no message")
             ended = f"ended with code {code}" if code > 0 else f"was ended by signal {-code}"
             raise InputError(f"{ended} ({shorten_name(last, LINE)})", remedy="run it by itself")
         if not target.is_file():
             raise InputError("it wrote no file {out}", remedy="write the pairs there")
-        if target.stat().st_size > MOST_WRITTEN:
-            raise InputError(f"it wrote more than {MOST_WRITTEN >> 20} MB", remedy="write the pairs alone")
         frame = pd.read_csv(target, dtype={"a": str, "b": str}, skipinitialspace=True)
     if not {"a", "b"} <= set(frame.columns):
         raise InputError("it wrote no columns a and b", remedy="write a table with columns a, b, p")

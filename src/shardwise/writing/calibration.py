@@ -118,25 +118,6 @@ def write_calibration_text(lab: Calibration, command: bool = False) -> str:
     return "\n\n".join(["\n".join([head, *lab.notes]), *(v.text(command) for v in lab.verdicts)])
 
 
-def write_figures(lab: Calibration) -> list[str]:
-    """Return one line with every figure of each method, for each claim."""
-    lines = []
-    for row in lab.figures.to_dict("records"):
-        shares = (
-            ("false alarms in {} of tables", "family"),
-            ("in {} of pairs", "pair"),
-            ("intervals true in {}", "coverage"),
-            ("p-value and interval contradict each other in {} of pairs", "contradictions"),
-            ("{} of what it finds is the wrong way round", "wrong_way"),
-            ("power {}", "power"),
-            ("{} at equal error", "matched_power"),
-        )
-        said = [words.format(f"{row[name]:.1%}") for words, name in shares if not np.isnan(row[name])]
-        said.append(f"{1000 * row['seconds']:.3g} ms a table")
-        lines.append(f"{row['method']} ({row['claim']}): {', '.join(said)}")
-    return lines
-
-
 def show_calibration(lab: Calibration) -> pd.DataFrame:
     """Return the table as a page shows it: false alarms and coverage in per cent, with interval and scenario."""
     t = lab.table
