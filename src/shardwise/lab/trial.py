@@ -360,7 +360,7 @@ def find_directions(decided: Any, alpha: float) -> Ints:
     return np.asarray(np.sign(decided.difference) * (decided.p_adjusted <= alpha), np.int64)
 
 
-def judge_directions(directions: Ints, truth: Floats | Ints) -> tuple[Bools, Bools]:
+def judge_directions(directions: Floats | Ints, truth: Floats | Ints) -> tuple[Bools, Bools]:
     """(B, P) which significant differences have the direction of the true ones, and which the other direction."""
     return np.asarray(directions * truth > 0), np.asarray(directions * truth < 0)
 
@@ -411,7 +411,8 @@ def count_errors(
         if (of_size := truth.size == g).any():
             detected[:, g] = right[:, of_size].mean(axis=1)
     # the same at every level, of equal systems as a complete null, of others as power
-    p = np.where(agrees & ~equal, decided.p_adjusted, np.inf)[:, ~equal]
+    agrees, _ = judge_directions(decided.difference, truth.difference)
+    p = np.where(agrees, decided.p_adjusted, np.inf)[:, ~equal]
     of_null = decided.p_adjusted if error_rate == "pair" else decided.p_adjusted.min(axis=1, keepdims=True)
     alarms_at, found_at = (
         np.stack([(p_values <= level).mean(axis=1) for level in LEVELS], axis=1, dtype=np.float32)
