@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shardwise.lab.calibrate import judge as judge
 from shardwise.lab.scenarios.base import Scenario as Scenario
 from shardwise.lab.scenarios.j15 import j15_scenario as j15_scenario
 from shardwise.lab.simulate_collection import SimulatedCollection as SimulatedCollection
@@ -21,6 +22,7 @@ __all__ = [
     "check_statements",
     "collection",
     "j15_scenario",
+    "judge",
     "p_values",
     "register_scenario",
     "scores",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from shardwise.cli import inputs
@@ -27,8 +28,9 @@ from shardwise.core.libraries import pd
 from shardwise.core.scores import Scores
 from shardwise.lab.calibrate import Calibration, calibrate
 from shardwise.lab.holdout import split_half
+from shardwise.lab.outside import OutsideProcedure, is_outside, parse_outside
 from shardwise.lab.statements import DEFAULT, check_statements
-from shardwise.methods.names import list_procedures
+from shardwise.methods.names import Procedure, list_procedures
 from shardwise.methods.tables import SHARDS, TABLE
 from shardwise.scoring.scoring import score
 from shardwise.stats.corrections import check_correction
@@ -61,13 +63,17 @@ def calibrate_methods(
     scores, gaps = inputs.fill_gaps(read.pick_measure(), options.fill)
     if "split" in scores.dims and scores.sizes["split"] == 1:
         scores = scores.select(split=0)
-    chosen = _list_methods(options.model, options.method, scores)
+    chosen = _load_outside(_list_methods(options.model, options.method, scores))
+    outside = [method.name for method in chosen or () if isinstance(method, OutsideProcedure)]
     halvings = [name.removeprefix("halves:") for name in options.scenario if name.startswith("halves:")]
     for text in halvings:
         if not text.isdecimal() or not int(text):
             problem = (Option("scenario", f"halves:{text}"), " is not a number of halvings")
             raise InputError(problem, remedy="write for instance halves:20")
     claims = [inputs.parse_dimensions(text) for text in options.generalize] if options.generalize else None
+    if halvings and outside:
+        problem = (Option("scenario", options.scenario[0]), f" is not for {outside[0]}")
+        raise InputError(problem, remedy="leave one of them out")
     # The default method for new topics is tried, on scores whose resampled topics show all that varies.
     default = chosen is None or DEFAULT in chosen
     like = claims is None or ("topic",) in claims
@@ -94,6 +100,9 @@ def calibrate_methods(
             )
         facts = describe_calibration(lab)
         titles, lines = [lab.text(command=True)], [*read.notes, *gaps]
+        if outside:
+            facts["figures"] = lab.figures.to_dict("records")
+            titles.append(lab.figures.round(4).to_string(index=False, na_rep="–"))
         if halvings:
             with show_progress(f"halving {pluralize_noun(scores.nouns.get('topic', 'topic'))}", quiet) as bar:
                 check = split_half(scores, chosen, repeats=sum(map(int, halvings)), progress=bar, **how)
@@ -130,6 +139,26 @@ def _list_methods(model: str, named: list[str], scores: Scores) -> list[str] | N
             remedy="MD1 takes whole collections, MD2 to MD6 take shards (--shards 5)",
         )
     return list(dict.fromkeys([*of_model, *named, BESIDE]))
+
+
+def _load_outside(names: Sequence[str] | None) -> list[str | Procedure] | None:
+    """Return methods with functions and programs in place of their names.
+
+    Such a name runs what it names, so it counts only where it was typed as an option of this very process: none comes
+    from a configuration file, from a result that is repeated, or from a web page.
+    """
+    if names is None:
+        return None
+    methods: list[str | Procedure] = []
+    for name in names:
+        if is_outside(name) and not {name, f"--method={name}"} & set(sys.argv[1:]):
+            raise InputError(
+                f"{name!r} would run code of others, and was not typed",
+                remedy=("type it on the command line with ", Option("method")),
+                argument="method",
+            )
+        methods.append(parse_outside(name) if is_outside(name) else name)
+    return methods
 
 
 def describe_calibration(lab: Calibration) -> dict[str, Any]:

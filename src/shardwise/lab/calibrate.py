@@ -21,6 +21,7 @@ from shardwise.core.libraries import pd
 from shardwise.core.scores import Scores
 from shardwise.core.shown import Drawn
 from shardwise.core.variance_components import VarianceComponents
+from shardwise.lab.outside import OutsideProcedure, wrap_function
 from shardwise.lab.scenarios.from_scores import topic_means
 from shardwise.lab.trial import (
     Figures,
@@ -31,7 +32,7 @@ from shardwise.lab.trial import (
     number_baselines,
     plan_looks,
 )
-from shardwise.lab.verdict import Verdict, judge_methods, summarize_rates
+from shardwise.lab.verdict import Verdict, judge_methods, summarize_rates, tabulate_figures
 from shardwise.methods.anova.fit import complete_table, variance_components
 from shardwise.methods.names import DEFAULTS, Procedure, parse_procedure
 
@@ -58,8 +59,11 @@ class Calibration(Drawn):
     before correction), family (tables in which any equal pair is), discovery (share of equal pairs among those called
     different), coverage and together (intervals that hold the true difference: each, and all at once), best (true best
     systems in the top group), level, wrong_way (of truly different pairs called different, those the wrong way round),
-    found (planted differences that are). ``power`` has ``method, error_rate, meant, claim, null, difference, power,
-    low, high``. ``meant`` says whether a method is made for the claim and in theory tests a difference.
+    found (planted differences that are), matched (those found at the level at which the method's error rate is alpha in
+    the same scenario without differences), contradiction (pairs whose p-value and interval disagree at alpha).
+    ``figures`` has the worst of these for each claim and method, and the seconds a table. ``power`` has ``method,
+    error_rate, meant, claim, null, difference, power, low, high``. ``meant`` says whether a method is made for the
+    claim and in theory tests a difference.
 
     Intervals are Monte-Carlo and hold together, with 95 %, for all scenarios of a claim and whenever one stops.
     """
@@ -73,7 +77,8 @@ class Calibration(Drawn):
     budget: int  # tables of a scenario that might have been drawn
     seed: int
     scores: str  # what was simulated, in words
-    notes: tuple[str, ...] = field(default=())  # scenarios left out, and why
+    notes: tuple[str, ...] = field(default=())  # scenarios and methods left out, and why
+    figures: pd.DataFrame = field(default_factory=lambda: pd.DataFrame())
 
     def text(self, command: bool = False) -> str:
         """Return what was simulated and the verdicts, for Python or for the command line.
@@ -238,11 +243,19 @@ def calibrate(
         f"tables of {sizes}; {spread}" if scores is None else f"tables like these scores ({sizes}; {spread})"
     )
 
-    def build_calibration(tallies: Sequence[Sequence[Figures]]) -> Calibration:
+    def build_calibration(all_tallies: Sequence[Sequence[Figures]]) -> Calibration:
+        answered, tallies, failed = tried.drop_failed(all_tallies)
+        left_out = [f"{name} left out: {reason}" for name, reason in failed.items()]
+        if not answered.methods:
+            raise InputError("; ".join(left_out), remedy="correct it, or name another method")
         rates, power = (
             rows.assign(claim=rows["claim"].map(claim_words)) if len(rows) else rows
-            for rows in (tried.tabulate_rates(tallies), tried.tabulate_power(tallies))
+            for rows in (answered.tabulate_rates(tallies), answered.tabulate_power(tallies))
         )
+        seconds = {
+            method.name: float(np.concatenate([of_case[k]["seconds"] for of_case in tallies]).mean())
+            for k, method in enumerate(answered.methods)
+        }
         drawn = max(len(part[0]["family"]) * case.share for case, part in zip(cases, tallies, strict=True))
         most = plan[-1]
         return Calibration(
@@ -255,11 +268,15 @@ def calibrate(
             most,
             seed,
             words,
-            tuple(notes),
+            (*notes, *left_out),
+            tabulate_figures(rates, seconds),
         )
 
     tallies = tried.run(jobs, progress, executor, watch and (lambda some: watch(build_calibration(some))))
     calibration = build_calibration(tallies)
+    tried, tallies, _ = tried.drop_failed(tallies)
+    # what is recommended is ours, as other commands take it
+    ours = [method for method in tried.methods if not isinstance(method, OutsideProcedure)]
     verdicts = []
     for claim in wanted:
         claim_rows = calibration.table[calibration.table["claim"] == claim.short(dims, nouns)]
@@ -269,8 +286,53 @@ def calibrate(
             blamed = tried.count_blamed(tallies, claim, failed)
             means, labels = topic_means(scores.require_complete(), dims), list(scores.topics)
             why = late.call_bound("error_causes", blamed, means, list(names), labels, nouns)
-        verdicts.append(judge_methods(claim, claim_rows, chosen, dims, alpha, why, nouns))
+        verdicts.append(judge_methods(claim, claim_rows, ours, dims, alpha, why, nouns))
     return replace(calibration, verdicts=tuple(verdicts))
+
+
+def judge(
+    function: Callable[[pd.DataFrame], Any],
+    source: Any,
+    *,
+    error_rate: str = "pair",
+    methods: Iterable[str | Procedure] = (),
+    **options: Any,
+) -> Calibration:
+    """Measure what any function of a table does where the truth is known, by the laboratory that tries our methods.
+
+    The function gets one simulated table after another as a DataFrame: items are rows, systems are columns, both
+    shuffled and renamed each time; repeats or shards are a second level of the index. It returns for every pair of
+    columns, in the order of ``itertools.combinations``, a p-value or a verdict (True where they differ); or a square of
+    them; or an object with such a ``pvalue``; or a DataFrame with columns ``a, b, p`` (or ``significant``) and, where
+    known, ``lower, upper, difference`` of a less b. A NaN p-value finds nothing. A function that raises an error or
+    returns anything else is left out with the reason, in ``notes`` where other methods are tried with it.
+
+    Parameters
+    ----------
+    function : callable
+        Function of a table.
+    source : object
+        Scores or variance components, as `calibrate` takes them.
+    error_rate : str
+        What its p-values are meant to control: "pair" (each pair by itself), "family" or "discovery".
+    methods : iterable of str or Procedure
+        Methods of ours to try on the same tables.
+    **options : object
+        Further arguments of `calibrate`, such as ``repetitions`` and ``seed``.
+
+    Returns
+    -------
+    Calibration
+        As from `calibrate`; ``figures`` has false alarms by family and by pair, coverage, wrong directions, power,
+        power at equal error, contradictions between p-value and interval, and seconds.
+
+    >>> sd = {"topic": 0.2, "topic:system": 0.1}
+    >>> cheat = judge(lambda table: [0.0], sd, systems=2, topics=20, repetitions=20)
+    >>> cheat.figures["pair"].tolist()
+    [1.0]
+    """
+    name = getattr(function, "__name__", type(function).__name__)
+    return calibrate(source, [wrap_function(function, name, error_rate), *methods], **options)
 
 
 def _read_source(source: Any) -> tuple[Scores | None, VarianceComponents, tuple[str, ...]]:

@@ -19,6 +19,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +32,7 @@ from shardwise.core.errors import InputError, refuse_unknown
 from shardwise.core.libraries import pd
 from shardwise.core.scores import Scores
 from shardwise.core.variance_components import VarianceComponents
+from shardwise.lab.outside import OutsideProcedure
 from shardwise.lab.scenarios import from_scores as data
 from shardwise.lab.scenarios.base import Scenario, normal_scenario
 from shardwise.lab.scenarios.bounded import vine_scenario
@@ -345,27 +347,57 @@ smallest; coverage: share of intervals that hold the true difference, of the pai
 all intervals do; width: mean width of the intervals; best: share of the best systems that the best set holds; ranks: 1
 if every rank range holds a true rank; wrong_way, right_way: pairs truly different and called different the wrong and
 the right way round; found: (B, G) share of the pairs of each true size called different the right way round; blamed:
-(B, R) false alarms with each system.
+(B, R) false alarms with each system; contradiction: share of pairs whose p-value and interval disagree at alpha;
+alarms_at, found_at: (B, L) false alarms of equal systems, and share of truly different pairs called different the right
+way round, were each of `LEVELS` the level; seconds: time of the method.
 """
+LEVELS = np.geomspace(1e-4, 1.0, 61)
+"""Levels between which that of equal error is interpolated."""
+
+
+def find_directions(decided: Any, alpha: float) -> Ints:
+    """(B, P) direction of each difference that is significant, 0 of the others."""
+    return np.asarray(np.sign(decided.difference) * (decided.p_adjusted <= alpha), np.int64)
+
+
+def judge_directions(directions: Floats | Ints, truth: Floats | Ints) -> tuple[Bools, Bools]:
+    """(B, P) which significant differences have the direction of the true ones, and which the other direction."""
+    return np.asarray(directions * truth > 0), np.asarray(directions * truth < 0)
 
 
 def count_errors(
-    decided: Any, truth: Truth, error_rate: str, alpha: float, covered: Bools | None = None
+    decided: Any,
+    truth: Truth,
+    error_rate: str,
+    alpha: float,
+    covered: Bools | None = None,
+    limits: tuple[Floats, Floats] | None = None,
 ) -> Figures:
-    """Hold decisions on (B, P) pairs against the truth; ``covered``: which intervals hold it, where that is known."""
+    """Hold decisions on (B, P) pairs against the truth.
+
+    ``covered``: which intervals hold it, where that is known; ``limits`` of the intervals, if not those by half-widths.
+    """
     called = decided.p_adjusted <= alpha
     equal, n_called = truth.null, called.sum(axis=1)
-    agrees = np.sign(decided.difference) == np.sign(truth.difference)
-    false, truly = called & equal, called & ~equal
-    right = truly & agrees
+    false = called & equal
+    right, wrong = judge_directions(find_directions(decided, alpha), np.where(equal, 0.0, truth.difference))
     none = np.full(len(called), np.nan)
-    half = decided.half_widths(alpha) if covered is None else np.zeros(1)
-    holds = np.abs(decided.difference - truth.difference) <= half if covered is None else covered
+    if covered is not None:
+        half, holds, excludes = np.zeros(1), covered, called
+    elif limits is not None:
+        half = (limits[1] - limits[0]) / 2.0
+        holds = (limits[0] <= truth.difference) & (truth.difference <= limits[1])
+        excludes = (limits[0] > 0.0) | (limits[1] < 0.0)
+    else:
+        half = decided.half_widths(alpha)
+        holds = np.abs(decided.difference - truth.difference) <= half
+        excludes = np.abs(decided.difference) > half
     coverage, together = holds.mean(axis=1), holds.all(axis=1).astype(float)
+    contradiction = (called != excludes).mean(axis=1)
     if error_rate == "discovery":  # Benjamini & Yekutieli 2005: true of the pairs that were selected
         coverage, together = 1.0 - (called & ~holds).sum(axis=1) / np.maximum(n_called, 1), none
     if np.isnan(half).all():
-        coverage = together = none
+        coverage = together = contradiction = none
     systems = truth.means.size
     below, above = count_wins(called, decided.difference, truth.ia, truth.ib, systems)
     complete = truth.difference.size == systems * (systems - 1) // 2
@@ -378,6 +410,16 @@ def count_errors(
     for g in range(truth.sizes.size):
         if (of_size := truth.size == g).any():
             detected[:, g] = right[:, of_size].mean(axis=1)
+    # the same at every level, of equal systems as a complete null, of others as power
+    agrees, _ = judge_directions(decided.difference, truth.difference)
+    p = np.where(agrees, decided.p_adjusted, np.inf)[:, ~equal]
+    of_null = decided.p_adjusted if error_rate == "pair" else decided.p_adjusted.min(axis=1, keepdims=True)
+    alarms_at, found_at = (
+        np.stack([(p_values <= level).mean(axis=1) for level in LEVELS], axis=1, dtype=np.float32)
+        if asked
+        else np.empty((len(called), 0), np.float32)
+        for p_values, asked in ((of_null, bool(equal.all())), (p, bool((~equal).any())))
+    )
     first, second = count_wins(false, np.ones(false.shape), truth.ia, truth.ib, systems)
     return {
         "raw": (decided.single_p[:, equal] <= alpha).mean(axis=1) if equal.any() else none,
@@ -389,10 +431,13 @@ def count_errors(
         "width": 2.0 * np.broadcast_to(half, called.shape).mean(axis=1),
         "best": (above[:, best] == 0).mean(axis=1) if complete else none,
         "ranks": held.all(axis=1).astype(float) if complete else none,
-        "wrong_way": (truly & ~agrees).sum(axis=1).astype(float),
+        "wrong_way": wrong.sum(axis=1).astype(float),
         "right_way": right.sum(axis=1).astype(float),
         "found": detected,
         "blamed": (first + second).astype(np.float64),
+        "contradiction": contradiction,
+        "alarms_at": alarms_at,
+        "found_at": found_at,
     }
 
 
@@ -470,6 +515,23 @@ def level_for(smallest: Floats, alpha: float, tail: float = TAIL) -> Rate:
     return Rate(value, low, high, n)
 
 
+def power_at_error(alarms: Floats, found: Floats, alpha: float) -> Floats:
+    """Return (B,) shares found at the level at which (L,) false alarms are alpha, interpolated between (B, L) shares.
+
+    A method that finds all or nothing is worth chance: at no level it is right more often than it is wrong.
+
+    >>> power_at_error(np.array([0.0, 0.1, 1.0]), np.array([[0.2, 0.6, 1.0]]), 0.05)
+    array([0.4])
+    """
+    # at level 0 nothing is called different, at level 1 every pair
+    alarms = np.concatenate([[0.0], alarms])
+    found = np.pad(found, ((0, 0), (1, 0)))
+    above = min(int(np.searchsorted(alarms, alpha, side="right")), len(alarms) - 1)
+    gap = alarms[above] - alarms[above - 1]
+    weight = (alpha - alarms[above - 1]) / gap if gap > 0.0 else 1.0
+    return np.asarray((1.0 - weight) * found[:, above - 1] + weight * found[:, above])
+
+
 # Group-sequential stopping. Tables are drawn in batches, each as large as all before it, and the figures are looked
 # at after each. Whoever looks K times at W scenarios, and stops when an interval says something clear, has K·W chances
 # of being misled; so each interval is that of Clopper and Pearson with a tail of 2.5 % / (K·W). By Bonferroni's
@@ -512,7 +574,7 @@ def judge_interval(low: float, high: float, alpha: float) -> str:
     return "holds" if high <= TOLERANCE * alpha else "unclear"
 
 
-FIGURES = ("raw", "family", "discovery", "coverage", "together", "best")
+FIGURES = ("raw", "family", "discovery", "coverage", "together", "best", "contradiction")
 POWER = ("method", "error_rate", "meant", "claim", "null", "difference", "power", "low", "high")
 FIGURE = {"family": "family", "discovery": "discovery", "pair": "raw"}
 COVERED = {"family": "together", "discovery": "coverage", "pair": "coverage"}
@@ -580,12 +642,21 @@ def decide_tables(
     dims: tuple[str, ...],
     methods: Sequence[Procedure],
     pairs: Sequence[tuple[Ints, Ints] | None] | None = None,
+    seconds: list[float] | None = None,
     **how: Any,
 ) -> list[Any]:
-    """Return what each method says of (B, P) pairs of a batch of tables; every part of the laboratory calls this."""
+    """Return what each method says of (B, P) pairs of a batch of tables; every part of the laboratory calls this.
+
+    The time of each is added to ``seconds``; what several methods need counts for the first of them.
+    """
     tables = Tables(y, dims, **how)
-    asked = [None] * len(methods) if pairs is None else pairs
-    return [method.decide(tables, which) for method, which in zip(methods, asked, strict=True)]
+    decided = []
+    for method, which in zip(methods, [None] * len(methods) if pairs is None else pairs, strict=True):
+        begun = perf_counter()
+        decided.append(method.decide(tables, which))
+        if seconds is not None:
+            seconds.append(perf_counter() - begun)
+    return decided
 
 
 def count_tables(
@@ -607,11 +678,18 @@ def count_tables(
     chosen = [baselines or ((0,) if method.correction == "dunnett" else ()) for method in methods]
     pairs = [choose_pairs(names, None, [names[k] for k in each]) if each else None for each in chosen]
     truths = [Truth.from_means(truth, which) for which in pairs]
-    decided = decide_tables(y, dims, methods, pairs, **how)
-    return [
-        count_errors(each, true, method.error_rate, alpha, None if cover is None else cover(each, true))
-        for method, each, true in zip(methods, decided, truths, strict=True)
-    ]
+    seconds: list[float] = []
+    decided = decide_tables(y, dims, methods, pairs, seconds, **how)
+    tallies = []
+    for method, each, true, taken in zip(methods, decided, truths, seconds, strict=True):
+        limits = each.own_limits(None) if isinstance(method, OutsideProcedure) else None
+        covered = None if cover is None else cover(each, true)
+        figures = count_errors(each, true, method.error_rate, alpha, covered, limits)
+        figures["seconds"] = np.full(len(y), taken / len(y))
+        if isinstance(method, OutsideProcedure):
+            figures["failed"] = np.full(len(y), next(iter(method.trouble), ""), dtype=object)
+        tallies.append(figures)
+    return tallies
 
 
 def decide_chunk(chunk: Chunk) -> list[Figures]:
@@ -697,10 +775,24 @@ class Trial:
             parts = [[[tally] for tally in of_case] for of_case in tallies]
             if watch is not None:
                 watch(tallies)
-            unclear, before = self.find_unclear(tallies), look
+            answered, answers, _ = self.drop_failed(tallies)
+            unclear, before = answered.find_unclear(answers), look
             if not unclear:
                 break
         return tallies
+
+    def drop_failed(
+        self, tallies: Sequence[Sequence[Figures]]
+    ) -> tuple[Trial, list[list[Figures]], dict[str, str]]:
+        """Return the trial and the tallies of the methods that answered on all tables, and why others did not."""
+        reasons: dict[str, str] = {}
+        for k, method in enumerate(self.methods):
+            for of_case in tallies:
+                if failed := next(filter(None, of_case[k].get("failed", ())), ""):
+                    reasons.setdefault(method.name, failed)
+        kept = [k for k, method in enumerate(self.methods) if method.name not in reasons]
+        answered = [[of_case[k] for k in kept] for of_case in tallies]
+        return replace(self, methods=[self.methods[k] for k in kept]), answered, reasons
 
     def group_cases(self) -> dict[tuple[Claim, str, bool], list[int]]:
         """Group the numbers of cases that count together: one null, or all ways of planting differences in it."""
@@ -765,6 +857,12 @@ class Trial:
                         asked = detected[:, np.isfinite(detected).all(axis=0)]
                         shares.append(asked.mean(axis=1) if asked.size else np.full(len(asked), np.nan))
                     figures["found"] = estimate_rate(np.concatenate(shares), ends)
+                    equal = self.group_cases().get((about, first.null, False), ())
+                    if len(equal):
+                        alarms = np.concatenate([tallies[number][k]["alarms_at"] for number in equal])
+                        detected = np.concatenate([tallies[number][k]["found_at"] for number in members])
+                        at_level = power_at_error(alarms.mean(axis=0), detected, self.alpha)
+                        figures["matched"] = estimate_rate(at_level, ends)
                 # a level found on some topics carries over to others only where no pair has its own variance alone: a
                 # paired t of two systems that are nearly the same has a denominator near 0, and hangs on few topics
                 elif method.error_rate != "pair" and method.method.bounded_statistic:

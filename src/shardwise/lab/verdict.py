@@ -216,3 +216,22 @@ def summarize_rates(rates: pd.DataFrame, alpha: float) -> pd.DataFrame:
         if row["status"]:
             rows.append(row)
     return pd.DataFrame(rows)
+
+
+def tabulate_figures(rates: pd.DataFrame, seconds: Mapping[str, float]) -> pd.DataFrame:
+    """Tabulate every figure of each claim and method where it is worst, and the seconds that a table takes."""
+    rows = []
+    for (claim, method), part in rates.groupby(["claim", "method"], sort=False):
+        row: dict[str, Any] = {"claim": claim, "method": method, "error_rate": part["error_rate"].iloc[0]}
+        for name, figure, column, worst in (
+            ("family", "family", "for_alarms", "max"),
+            ("pair", "raw", "for_alarms", "max"),
+            ("coverage", "coverage", "for_intervals", "min"),
+            ("wrong_way", "wrong_way", "for_alarms", "max"),
+            ("power", "found", "for_alarms", "min"),
+            ("matched_power", "matched", "for_alarms", "min"),
+            ("contradictions", "contradiction", "for_alarms", "max"),
+        ):
+            row[name] = part.loc[(part["figure"] == figure) & part[column], "rate"].agg(worst)
+        rows.append({**row, "seconds": seconds[str(method)]})
+    return pd.DataFrame(rows)
