@@ -630,6 +630,21 @@ def test_the_measure_of_the_command_line_names_the_scores_of_a_table(data: Path,
 
 
 @pytest.mark.usefixtures("few_resamples")
+def test_another_collection_has_a_page_of_its_own(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    for name in ("one", "two"):
+        scores = pd.DataFrame(rng.random((12, 3)), columns=["x", "y", "z"]).rename_axis("topic")
+        scores.to_csv(tmp_path / f"{name}.csv")
+    also = ("--also", f"LLM={tmp_path / 'two.csv'}")
+    done = shardwise("replicate", "ff21", tmp_path / "one.csv", *also, "--out", tmp_path / "both")
+    assert done.returncode == 0, done.stderr
+    done = shardwise("replicate", "ff21", tmp_path / "two.csv", "--out", tmp_path / "alone")
+    claims, alone = (tmp_path / "both" / "LLM" / "claims.csv", tmp_path / "alone" / "claims.csv")
+    assert claims.read_text() == alone.read_text()
+    assert claims.read_text() != (tmp_path / "both" / "claims.csv").read_text()
+
+
+@pytest.mark.usefixtures("few_resamples")
 def test_all_papers_by_one_command(tmp_path: Path) -> None:
     table = tmp_path / "scores.csv"
     rng = np.random.default_rng(2)

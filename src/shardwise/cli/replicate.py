@@ -36,6 +36,8 @@ LISTED = {
     "complete": bool,
 }
 """What the file of a study says of a collection, and of which kind it is."""
+FIRST = "collection"
+"""Name of the first of several collections."""
 OPTIONS = {
     "measures": "measure",
     "samples": "splits",
@@ -123,8 +125,18 @@ def replicate_one(options: Options) -> Result:
     paper = options.command.words[1]
     # wrong options are refused before the long work
     choices = list_choices(paper, options)
-    replication = _run_paper(paper, _read_data(paper, options), choices, options, options.out)
-    return Result((str(replication), f"written to {options.out / paper}.html and .md"))
+    data, lines = _read_data(paper, options), []
+    # papers on one collection have a page for each
+    named = data if isinstance(data, dict) and paper in ("f19", "ff21") else {"": data}
+    for name, each in named.items():
+        folder = options.out / name if name != FIRST else options.out
+        replication = _run_paper(paper, each, choices, options, folder)
+        lines += [
+            *([f"{name}:"] if name else []),
+            str(replication),
+            f"written to {folder / paper}.html and .md",
+        ]
+    return Result(tuple(lines))
 
 
 def replicate_all(options: Options) -> Result:
@@ -231,7 +243,7 @@ def _read_data(paper: str, options: Options) -> Any:
     data = _read_source(options.inputs, options)
     # A file of related runs is not a collection.
     further = options.also if isinstance(options.also, list) else []
-    return {"collection": data, **_read_named(further, options)} if further else data
+    return {FIRST: data, **_read_named(further, options)} if further else data
 
 
 def _read_named(further: list[str], options: Options) -> dict[str, Any]:
