@@ -17,7 +17,7 @@ LIMITS = {
     "classes": 295,
     "functions per thousand lines": 70.1,
     "options": 65,
-    "options of all commands": 493,
+    "options of all commands": 495,
     "public names": 45,
     "public names in namespaces": 116,
 }
