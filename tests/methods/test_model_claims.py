@@ -194,7 +194,7 @@ def pair_rates(
         estimates = anova(null_scores(11, rep, shape, sd, missing), model).estimates(generalize=generalize)
         differences = (estimates.values[:, None] - estimates.values[None, :])[upper]
         variances = estimates.variance_of_differences()[upper]
-        p = 2 * stats.t.sf(np.abs(differences) / np.sqrt(variances), estimates.test_pairs(*upper).df)
+        p = 2 * stats.t.sf(np.abs(differences) / np.sqrt(variances), estimates.test_by_variance(*upper).df)
         rejected.append(np.mean(p <= 0.05))
         estimated.append(variances.mean())
         actual.append(np.mean(differences**2))

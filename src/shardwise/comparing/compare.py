@@ -116,12 +116,11 @@ def run_procedure(
     n_resamples: int | None = None,
     seed: int = 0,
     directed: bool = False,
-    by_range: bool = True,
 ) -> Comparisons:
     """Compare the systems of one table of scores that passed the gate."""
     # scores of items, mapped to [0, 1], where their range is known and the claim takes them as a sample
     judged, bounded = scores.people is not None or scores.votes is not None, None
-    if by_range and "topic" in procedure.claim and not judged and not procedure.method.of_ranks:
+    if "topic" in procedure.claim and not judged and not procedure.method.of_ranks:
         bounded = bound_scores(scores) if scores.unit_df is None else scores.bounded
     scores, _ = by_units(scores)
     nouns = scores.nouns

@@ -851,10 +851,10 @@ def compare_estimates(
     bases = list_baselines(baseline)
     refuse_dunnett(correction, bases)
     ia, ib = choose_pairs(ordered.labels, only, bases or None, directed=directed)
-    tested = ordered.test_pairs(ia, ib)
+    tested = (ordered.pairs or ordered.test_by_variance)(ia, ib)
     if correction is None:
         correction = "hsd" if tested.critical is None else "bh"
-    pairs = tested.correct(correction, ia, ib, ordered.variance_of_differences)
+    pairs = tested.correct(correction, ia, ib, ordered)
     by_t = ordered.pairs is None and correction in STEPWISE
     words = title or "t with " * by_t + CORRECTIONS[correction].title
     against = f" against {' and '.join(bases)}" if bases else ""

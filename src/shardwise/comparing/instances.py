@@ -249,22 +249,20 @@ def compare_instances(
         reading = reading or ("pooled" if design == "paper" else "averaged")
         compared = _compare_means(both, method, reading, instance, draws)
     elif design == "unified":
-        compared = _run_test("samples" if repeats == "samples" else "unified", both, draws)
-        if find_copies(both).all():
-            compared = _compare_deterministic(compared, both, "as both systems are deterministic")
+        reason = "as both systems are deterministic" if find_copies(both).all() else ""
+        compared = _run_test("samples" if repeats == "samples" else "unified", both, draws, reason)
     else:
         compared = _compare_by_mixed_model(both, design, df)
     return replace(compared, estimates=replace(compared.estimates, lower_is_better=lower))
 
 
-def _run_test(name: str, both: Scores, draws: dict[str, Any]) -> Comparisons:
-    """Compare the first system with the second by a test of instances."""
-    procedure, names = parse_procedure(f"{name} none"), both.systems
-    return run_procedure(procedure, both, only=[names], directed=True, by_range=False, **draws)
-
-
-def _compare_deterministic(compared: Comparisons, both: Scores, reason: str) -> Comparisons:
-    """Return the comparison of two deterministic systems, which is a paired t-test of topics."""
+def _run_test(name: str, both: Scores, draws: dict[str, Any], reason: str = "") -> Comparisons:
+    """Compare the first system with the second by a test; a reason says why it is a paired t-test of topics."""
+    compared = run_procedure(
+        parse_procedure(f"{name} none"), both, only=[both.systems], directed=True, **draws
+    )
+    if not reason:
+        return compared
     claim = TOPICS.sentence({"topic": both.sizes["topic"]})
     estimates = replace(compared.estimates, claim=claim, over=TOPICS)
     return replace(compared, title=f"paired t, {reason}", estimates=estimates)
@@ -303,7 +301,7 @@ def _compare_means(
         means = means.with_values(both.values[:, [0, 1], places])
         chosen = [f"{labels[places[k]]} of {name}" for k, name in enumerate(names) if not fixed[k]]
         scope = f", for instance {', '.join(chosen)} alone"
-    compared = run_procedure(parse_procedure(f"{test} none"), means, only=[names], directed=True, **draws)
+    compared = _run_test(test, means, draws)
     estimates = compared.estimates
     if random:
         notes = estimates.notes if method == "t-single" else (NOTE,)
@@ -324,10 +322,7 @@ def _compare_by_mixed_model(both: Scores, design: str, df: str | None) -> Compar
     fixed = np.asarray(fixed | np.array(alike))
     both = replace(both, deterministic=fixed)
     if fixed.all():
-        compared = _run_test("unified", both, {})
-        return _compare_deterministic(
-            compared, both, "the limit of the mixed model, as the instances are identical"
-        )
+        return _run_test("unified", both, {}, "the limit of the mixed model, as the instances are identical")
     paper = design == "paper"
     if paper:
         design = "crossed" if fixed.any() else "nested"

@@ -31,7 +31,7 @@ from shardwise.core.model import NAMED, Model
 from shardwise.core.scores import Scores, as_scores
 from shardwise.core.shown import Drawn
 from shardwise.lab.calibrate import parse_methods
-from shardwise.lab.trial import Figures, decide_tables, join_figures
+from shardwise.lab.trial import Figures, decide_tables, find_directions, join_figures, judge_directions
 from shardwise.methods.anova.fit import complete_table
 from shardwise.methods.names import Procedure, parse_procedure
 from shardwise.stats.balanced import decompose
@@ -535,8 +535,7 @@ class HoldoutPlan:
         before, after = differences
         ordered, reversed_there = before != 0.0, before * after < 0.0
         signs, signs_there = (
-            [np.asarray(np.sign(d.difference) * (d.p_adjusted <= self.alpha), np.int8) for d in made]
-            for made in (decided, checked)
+            [find_directions(each, self.alpha) for each in made] for made in (decided, checked)
         )
         bases, tally = self.list_bases(), Tally()
         predicted: dict[Basis, tuple[Floats, Bools]] = {}
@@ -555,6 +554,8 @@ class HoldoutPlan:
         for number, (basis, sign, other_sign) in enumerate(zip(bases, signs, signs_there, strict=True)):
             chance, inside = predicted[basis]
             significant = sign != 0
+            again, opposed = judge_directions(sign, other_sign)
+            reversed_after = judge_directions(sign, after)[1]
             # pairs that the reference does not find
             extra = (
                 np.zeros_like(significant)
@@ -565,15 +566,15 @@ class HoldoutPlan:
                 "pairs": np.ones_like(significant),
                 "found": significant,
                 "alike": sign == other_sign,
-                "again": significant & (sign == other_sign),
-                "opposed": sign * other_sign < 0,
-                "reversed": sign * after < 0.0,
+                "again": again,
+                "opposed": opposed,
+                "reversed": reversed_after,
                 "expected": np.where(significant, chance, 0.0),
                 "inside": inside,
                 "inside_found": inside & significant,
                 "ordered": ordered,
                 "extra": extra,
-                "extra_reversed": extra & (sign * after < 0.0),
+                "extra_reversed": extra & reversed_after,
                 "squared": np.where(ordered, (chance - reversed_there) ** 2, 0.0),
             }
             tally[number] = {

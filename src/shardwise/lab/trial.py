@@ -355,6 +355,16 @@ LEVELS = np.geomspace(1e-4, 1.0, 61)
 """Levels between which that of equal error is interpolated."""
 
 
+def find_directions(decided: Any, alpha: float) -> Ints:
+    """(B, P) direction of each difference that is significant, 0 of the others."""
+    return np.asarray(np.sign(decided.difference) * (decided.p_adjusted <= alpha), np.int64)
+
+
+def judge_directions(directions: Floats | Ints, truth: Floats | Ints) -> tuple[Bools, Bools]:
+    """(B, P) which significant differences have the direction of the true ones, and which the other direction."""
+    return np.asarray(directions * truth > 0), np.asarray(directions * truth < 0)
+
+
 def count_errors(
     decided: Any,
     truth: Truth,
@@ -369,9 +379,8 @@ def count_errors(
     """
     called = decided.p_adjusted <= alpha
     equal, n_called = truth.null, called.sum(axis=1)
-    agrees = np.sign(decided.difference) == np.sign(truth.difference)
-    false, truly = called & equal, called & ~equal
-    right = truly & agrees
+    false = called & equal
+    right, wrong = judge_directions(find_directions(decided, alpha), np.where(equal, 0.0, truth.difference))
     none = np.full(len(called), np.nan)
     if covered is not None:
         half, holds, excludes = np.zeros(1), covered, called
@@ -402,7 +411,8 @@ def count_errors(
         if (of_size := truth.size == g).any():
             detected[:, g] = right[:, of_size].mean(axis=1)
     # the same at every level, of equal systems as a complete null, of others as power
-    p = np.where(agrees & ~equal, decided.p_adjusted, np.inf)[:, ~equal]
+    agrees, _ = judge_directions(decided.difference, truth.difference)
+    p = np.where(agrees, decided.p_adjusted, np.inf)[:, ~equal]
     # every size counts alike, as in the power
     weights = 1.0 / np.bincount(truth.size[~equal])[truth.size[~equal]]
     of_null = decided.p_adjusted if error_rate == "pair" else decided.p_adjusted.min(axis=1, keepdims=True)
@@ -421,7 +431,7 @@ def count_errors(
         "width": 2.0 * np.broadcast_to(half, called.shape).mean(axis=1),
         "best": (above[:, best] == 0).mean(axis=1) if complete else none,
         "ranks": held.all(axis=1).astype(float) if complete else none,
-        "wrong_way": (truly & ~agrees).sum(axis=1).astype(float),
+        "wrong_way": wrong.sum(axis=1).astype(float),
         "right_way": right.sum(axis=1).astype(float),
         "found": detected,
         "blamed": (first + second).astype(np.float64),

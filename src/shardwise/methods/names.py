@@ -224,12 +224,13 @@ class Procedure:
             )
             return combine_pairs(self.rule, each_pair, tables.shape["split"], self.correction)
         estimates = self.estimate(tables)
+        test = estimates.pairs or estimates.test_by_variance
         if pairs is None:
             key = ("pairs", self.rule, self.method, self.claim)
-            tested = tables.once(key, lambda: estimates.test_pairs(*tables.pairs))
+            tested = tables.once(key, lambda: test(*tables.pairs))
         else:
-            tested = estimates.test_pairs(*pairs)
-        return tested.correct(self.correction, *(pairs or tables.pairs), estimates.variance_of_differences)
+            tested = test(*pairs)
+        return tested.correct(self.correction, *(pairs or tables.pairs), estimates)
 
     def _check_layout(self, tables: Tables) -> None:
         if tables.dims not in self.layouts:

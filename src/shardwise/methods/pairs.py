@@ -109,10 +109,8 @@ class Pairs:
         known = self.critical is not None or self.own_limits is not None
         return self.correction == JOINT or known or bool(np.isfinite(self.df).any())
 
-    def correct(
-        self, correction: str, ia: Ints, ib: Ints, variances: Callable[[], Floats] | None = None
-    ) -> Pairs:
-        """Return the same corrected for the number of pairs.
+    def correct(self, correction: str, ia: Ints, ib: Ints, means: Means) -> Pairs:
+        """Return the same corrected for the number of pairs, no p-value below the least that there can be.
 
         Parameters
         ----------
@@ -120,30 +118,36 @@ class Pairs:
             A correction, such as ``"holm"``; empty for that of the joint distribution.
         ia, ib : array of int
             (P,) numbers of the first and the second system of each pair.
-        variances : callable, optional
-            Function that returns (…, R, R) variances of the differences of all systems, for corrections that ask.
+        means : Means
+            The means whose differences these are.
 
         Returns
         -------
         Pairs
-            With ``p_adjusted``.
+            With the items behind them and ``p_adjusted``.
         """
-        systems = int(np.union1d(ia, ib).size)
+        if self.units is None and means.own_count is not None:
+            units = np.minimum(means.own_count[..., ia], means.own_count[..., ib])
+            return replace(self, units=units).correct(correction, ia, ib, means)
+        systems, p = int(np.union1d(ia, ib).size), np.maximum(self.p, self.least_p)
         if correction == JOINT:
             if self.draws is None:
                 raise InputError("this test needs a correction", remedy="name one, such as holm")
             p_adjusted = np.maximum(self.draws.p_adjusted, self.least_p)
-            return replace(self, correction=JOINT, p_adjusted=p_adjusted, systems=systems)
+            return replace(self, correction=JOINT, p=p, p_adjusted=p_adjusted, systems=systems)
         loadings = None
-        if correction == "dunnett" and variances is not None and len(ia):
+        if correction == "dunnett" and len(ia):
             # one of the two systems of every pair is the baseline
             baseline = int(ia[0]) if bool(((ia == ia[0]) | (ib == ia[0])).all()) else int(ib[0])
-            loadings = fit_loadings(variances(), np.where(ia == baseline, ib, ia), baseline)
+            loadings = fit_loadings(
+                means.variance_of_differences(), np.where(ia == baseline, ib, ia), baseline
+            )
         t = np.abs(self.statistic)
         follows = "" if self.critical is None else self.words
-        p_adjusted = corrections.adjust_p(correction, self.p, t, self.df, systems, loadings, follows)
+        p_adjusted = corrections.adjust_p(correction, p, t, self.df, systems, loadings, follows)
         p_adjusted = np.clip(p_adjusted, self.least_p, 1.0)
-        return replace(self, correction=correction, p_adjusted=p_adjusted, systems=systems, loadings=loadings)
+        tested = replace(self, p=p, systems=systems, loadings=loadings)
+        return replace(tested, correction=correction, p_adjusted=p_adjusted)
 
     def critical_t(self, level: Floats, df: Floats, alpha: float) -> Floats:
         """Return the |t| at which the correction rejects.
@@ -379,8 +383,8 @@ class Means:
             return variance
         return np.where(np.eye(self.size, dtype=bool), 0.0, 2.0 * variance[..., None, None])
 
-    def test_pairs(self, ia: Ints, ib: Ints) -> Pairs:
-        """Test pairs of systems, each by itself.
+    def test_by_variance(self, ia: Ints, ib: Ints) -> Pairs:
+        """Test pairs of systems, each by itself, by the variances of the means.
 
         Parameters
         ----------
@@ -390,26 +394,19 @@ class Means:
         Returns
         -------
         Pairs
-            (…, P) figures, with the items behind them, and no p-value below the least that there can be.
+            (…, P) figures.
         """
-        if self.pairs is not None:
-            pairs = self.pairs(ia, ib)
-        else:
-            # by the variances of the means
-            variance, df = (np.asarray(x, np.float64) for x in (self.variance, self.df))
-            unequal = self._has_squares(variance)
-            variance = variance[..., ia, ib] if unequal else 2.0 * variance[..., None]
-            df = df[..., ia, ib] if self._has_squares(df) else df[..., None]
-            size = np.abs(self.values)
-            largest = size.max(axis=-1, keepdims=True)
-            # a mean of own scores is rounded by its own size; with gaps all means come out of one solution
-            means_size = largest if unequal else np.maximum(size[..., ia], size[..., ib])
-            difference = student.drop_noise(self.values[..., ia] - self.values[..., ib], means_size)
-            # a pooled variance is rounded by the largest scores of all
-            pairs = student_pairs(difference, student.drop_noise(np.sqrt(variance), largest), df)
-        if pairs.units is None and self.own_count is not None:
-            pairs = replace(pairs, units=np.minimum(self.own_count[..., ia], self.own_count[..., ib]))
-        return replace(pairs, p=np.maximum(pairs.p, pairs.least_p))
+        variance, df = (np.asarray(x, np.float64) for x in (self.variance, self.df))
+        unequal = self._has_squares(variance)
+        variance = variance[..., ia, ib] if unequal else 2.0 * variance[..., None]
+        df = df[..., ia, ib] if self._has_squares(df) else df[..., None]
+        size = np.abs(self.values)
+        largest = size.max(axis=-1, keepdims=True)
+        # a mean of own scores is rounded by its own size; with gaps all means come out of one solution
+        means_size = largest if unequal else np.maximum(size[..., ia], size[..., ib])
+        difference = student.drop_noise(self.values[..., ia] - self.values[..., ib], means_size)
+        # a pooled variance is rounded by the largest scores of all
+        return student_pairs(difference, student.drop_noise(np.sqrt(variance), largest), df)
 
 
 ARRAYS = tuple(each.name for each in fields(Means) if each.metadata)

@@ -182,7 +182,7 @@ def average_splits(estimates: Means, splits: int) -> Means:
     r, tables = estimates.size, len(estimates.values)
     ia, ib = np.triu_indices(r, 1)
     difference = estimates.values[:, ia] - estimates.values[:, ib]
-    spread = estimates.test_pairs(ia, ib).se ** 2
+    spread = (estimates.pairs or estimates.test_by_variance)(ia, ib).se ** 2
     share = removable_share(
         _by_split(difference, splits), _by_split(np.broadcast_to(spread, difference.shape), splits)
     )

@@ -248,7 +248,7 @@ class V17(PaperExperiment):
         weights = self.resample_topics(len(order))
         for measure in measures:
             whole = _read_array(source.scores[measure], order)
-            tests = compare_tests(whole, weights)
+            decided, rounded = compare_tests(whole, weights)
             opposed = np.zeros((len(weights), 1))
             for count, scores in covered.items():
                 tables = _read_array(scores[measure], order)
@@ -270,15 +270,17 @@ class V17(PaperExperiment):
                 for draw, means in enumerate(fits.means):
                     extreme[draw] = np.abs(read_signs(means, least[draw])).mean(axis=1)
                     signs = read_signs(means, cuts[MODELS[1], SHARES[0]][draw])
-                    against[draw] = sum((signs * t.signs[0][draw] < 0).sum(axis=1) for t in tests.values())
+                    against[draw] = sum(
+                        (signs * of_test[0][draw] < 0).sum(axis=1) for of_test in decided.values()
+                    )
                 figures["extreme", measure, name] = extreme
                 opposed = opposed + against
                 if count == 2:
                     self._combine_figures(figures, measure, fits, cuts)
-            for test, decided in tests.items():
-                for alpha, signs in zip(ALPHAS, decided.signs, strict=True):
+            for test, of_test in decided.items():
+                for alpha, signs in zip(ALPHAS, of_test, strict=True):
                     figures["pairs", measure, test, alpha] = np.abs(signs).sum(axis=1, keepdims=True)
-            figures["extreme", measure, T_TEST] = tests[T_TEST].extreme
+            figures["extreme", measure, T_TEST] = rounded[T_TEST]
             if covered:
                 figures["opposed", measure, "tests"] = opposed
         if self.sets is not None and 3 in covered:
@@ -429,16 +431,12 @@ def _read_array(scores: xr.DataArray, topics: Sequence[str]) -> Floats:
     return np.asarray(np.take(values, [known.index(name) for name in topics], axis=dims.index("topic")))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SignsOfTest:
-    """What a test of single scores decides at both levels: 1, -1 or 0 by (resamples, pairs)."""
+def compare_tests(scores: Floats, weights: Floats) -> tuple[dict[str, tuple[Floats, ...]], dict[str, Floats]]:
+    """Return the decisions of V17's t-test and randomization test, the latter at its normal limit, on resamples.
 
-    signs: tuple[Floats, ...]
-    extreme: Floats  # (resamples, 1) share of p-values that round to 0
-
-
-def compare_tests(scores: Floats, weights: Floats) -> dict[str, SignsOfTest]:
-    """Return the decisions of V17's t-test and randomization test, the latter at its normal limit, on resamples."""
+    For each test 1, -1 or 0 by (resamples, pairs) at both levels, and the (resamples, 1) share of p-values that round
+    to 0.
+    """
     topics, systems = scores.shape
     a, b = np.triu_indices(systems, 1)
     means = weights @ scores / topics
@@ -449,18 +447,18 @@ def compare_tests(scores: Floats, weights: Floats) -> dict[str, SignsOfTest]:
     # signs of the differences at random: their mean has this variance
     flipped = np.maximum(variances[:, a] + variances[:, b] - 2.0 * squares[:, a, b], 0.0) / topics**2
     spread = {T_TEST: np.maximum(variance[:, a] + variance[:, b], 0.0), RANDOMIZATION: flipped}
-    results = {}
+    decided, extreme = {}, {}
     for name, squared in spread.items():
         df, tails = (2.0 * topics - 2.0, 1.0) if name == T_TEST else (np.inf, 2.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             size = np.nan_to_num(np.abs(difference) / np.sqrt(squared))
-        signs = tuple(
+        decided[name] = tuple(
             (np.sign(difference) * (size >= float(student_critical(tails * alpha, df)))).astype(np.float32)
             for alpha in ALPHAS
         )
-        extreme = (size >= float(student_critical(tails * EXTREME, df))).mean(axis=1, keepdims=True)
-        results[name] = SignsOfTest(signs, extreme)
-    return results
+        limit = float(student_critical(tails * EXTREME, df))
+        extreme[name] = (size >= limit).mean(axis=1, keepdims=True)
+    return decided, extreme
 
 
 def relate_figures(

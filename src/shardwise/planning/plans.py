@@ -122,11 +122,6 @@ class RepeatPlan:
     more_repeats: Design | None
     cheapest: Design | None
 
-    @property
-    def is_reached(self) -> bool:
-        """Whether what is there has the power already."""
-        return bool(self.now.power >= self.now.target)
-
     def extra_cost(self, design: Design) -> float:
         """Return what a design costs beyond what is there.
 

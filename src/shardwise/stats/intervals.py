@@ -538,8 +538,9 @@ class Certainty(NamedTuple):
     def _one_sided(self, mu: Floats | float, sign: float) -> Floats:
         """p-values against sign·(difference - μ) ≤ 0."""
         distance = sign * (self.estimate - mu)
-        # all differences on one side of μ and of one size: n sign flips
-        flips = np.where(distance > 0.0, least_one_sided(self.units), 1.0)
+        # all differences on one side of μ and of one size: one of n sign flips
+        least = np.exp2(-np.asarray(self.units, np.float64))
+        flips = np.where(distance > 0.0, least, 1.0)
         spread = np.where(self.se > 0.0, self.se, 1.0)
         p = np.where(self.se > 0.0, upper_tail(distance / spread, self.df), flips)
         p = np.where(np.isnan(self.se), np.nan, np.where((self.se == 0.0) & (distance == 0.0), 0.5, p))
@@ -551,16 +552,11 @@ class Certainty(NamedTuple):
             with np.errstate(invalid="ignore", divide="ignore"):
                 bounded = one_sided_p(self.moments, unit, self._precision, turn * sign)
             constant = self.moments.variance == 0.0
-            bounded = np.where(constant, np.maximum(bounded, least_one_sided(self.units)), bounded)
+            bounded = np.where(constant, np.maximum(bounded, least), bounded)
             p = np.where(self.in_range, bounded, p)
             # no difference can leave the range
             certain = self.in_range & (sign * np.asarray(mu) < -self.bounds.width)
         return np.asarray(np.where(certain, 0.0, np.where(self.uninformative, np.maximum(p, 0.5), p)))
-
-
-def least_one_sided(units: Floats | float) -> Floats:
-    """Return the least one-sided p-value of so many differences of one size, 2^-n: one of all sign flips."""
-    return np.asarray(np.exp2(-np.asarray(units, np.float64)))
 
 
 def least_two_sided(units: Floats | float) -> Floats:
@@ -569,7 +565,7 @@ def least_two_sided(units: Floats | float) -> Floats:
     >>> least_two_sided(np.array([1.0, 2.0, 6.0])).tolist()
     [1.0, 0.5, 0.03125]
     """
-    return np.asarray(np.minimum(2.0 * least_one_sided(units), 1.0))
+    return np.asarray(np.minimum(2.0 * np.exp2(-np.asarray(units, np.float64)), 1.0))
 
 
 def follow_test(

@@ -50,7 +50,7 @@ def write_repeat_plan(plan: RepeatPlan, nouns: Mapping[str, str], priced: bool =
         f" {now.min_diff:g} between {among} {pluralize_noun(system)} with {now.power:.0%} power, and"
         f" {now.detectable:.3g} with {target}."
     ]
-    if plan.is_reached:
+    if plan.now.power >= plan.now.target:
         return [*lines, f"No more {pluralize_noun(item)} or {pluralize_noun(repeat)} are needed."]
     parts = []
     if plan.more_items is not None:

@@ -38,6 +38,7 @@ TITLES = {
     "significant": "Sig",
     "not_significant": "NotSig",
     "top_group": "TopG",
+    "related_pairs": "related pairs",
     "% omega_sq": "ω² %",
     "% significant": "Sig %",
     "% not_significant": "NotSig %",

@@ -266,11 +266,9 @@ class BootstrapFit(Shown):
         alpha = resolve_alpha(alpha, level)
         validate_choice(trim, "trim", get_args(Trim))
         estimates = self.estimates(null=null, tails=tails, density=density, residuals=residuals)
-        p = (
-            estimates.test_pairs(*np.triu_indices(estimates.size, 1)).p
-            if pairs is None
-            else np.asarray(pairs)
-        )
+        every = np.triu_indices(estimates.size, 1)
+        test = estimates.pairs or estimates.test_by_variance
+        p = test(*every).p if pairs is None else np.asarray(pairs)
         share = alpha * max(step_up(p, alpha), 1) / (2.0 * p.size)
         part = share / 100.0 if trim == "percent" else share
         scale = self._residual_scale(residuals or usual_residuals(null))

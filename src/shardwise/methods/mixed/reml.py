@@ -216,15 +216,6 @@ class State:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Local:
-    """Cross products of the factors within items, summed over items: all that derivatives need of them."""
-
-    zz: Floats  # (P, m, m) Z'W_b⁻¹Z of each pattern
-    zu: Floats  # (P, m, u) Z'W_b⁻¹U
-    s: dict[int, Floats]  # factor -> (u, u) S_j = U'W_b⁻¹Z_j Z_j'W_b⁻¹U
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Slopes:
     """Traces and quadratic forms for derivatives, in units of σ² = 1: V_k = Z_k Z_k', P = P_w."""
 
@@ -304,26 +295,29 @@ def profiled_deviance(data: Problem, state: State) -> float:
     return state.logs + f * (1.0 + float(np.log(2.0 * np.pi * state.q / f)))
 
 
-def local_products(data: Problem, state: State) -> Local:
-    """What derivatives need of the factors within items."""
+def local_products(data: Problem, state: State) -> tuple[Floats, Floats, dict[int, Floats]]:
+    """Cross products of the factors within items, summed over items: all that derivatives need of them.
+
+    (P, m, m) Z'W_b⁻¹Z of each pattern, (P, m, u) Z'W_b⁻¹U, and (u, u) S_j = U'W_b⁻¹Z_j Z_j'W_b⁻¹U of each factor j.
+    """
     zz = data.zz - _multiply_each(_multiply_each(data.zz, state.inner), data.zz)
     zu = data.zu - _multiply_each(data.zz, state.inner_u)
     width = zu.shape[-1]
     root = np.sqrt(data.count)[:, None, None] * zu
     each = {j: root[:, columns].reshape(-1, width) for j, columns in data.own.items()}
-    return Local(zz, zu, {j: mine.T @ mine for j, mine in each.items()})
+    return zz, zu, {j: mine.T @ mine for j, mine in each.items()}
 
 
 def likelihood_slopes(data: Problem, state: State) -> Slopes:
     """Traces tr(PV), tr(PVPV) and their counterparts in y, without any matrix as large as the data."""
-    near = local_products(data, state)
+    zz, zu, squares = local_products(data, state)
     size = data.factors
     kh = state.k @ state.h
     w = state.h - state.g @ kh  # U'Py
     n = np.eye(len(w)) - state.k @ state.g
     pi = n.T @ state.g  # U'PU
     turn = np.eye(data.zz.shape[-1]) - _multiply_each(data.zz, state.inner)
-    ours, minus = _multiply_each(turn, data.zy[..., None]), near.zu @ kh
+    ours, minus = _multiply_each(turn, data.zy[..., None]), zu @ kh
     sum_w = ours[..., 0] - data.count[:, None] * minus  # Z'Py, summed over the items of a pattern
     cross = ours * minus[:, None, :]
     ww = (
@@ -332,22 +326,18 @@ def likelihood_slopes(data: Problem, state: State) -> Slopes:
         - cross.swapaxes(-1, -2)
     )
     ww += data.count[:, None, None] * minus[:, :, None] * minus[:, None, :]  # its squares, likewise
-    hw = {
-        j: np.einsum("pmu,pm->u", near.zu[:, columns], sum_w[:, columns]) for j, columns in data.own.items()
-    }
-    ks = {j: state.k @ s_j for j, s_j in near.s.items()}
-    zuk = (near.zu.reshape(-1, len(w)) @ state.k).reshape(
-        near.zu.shape
-    )  # one product, not one for each pattern
-    around = zuk @ near.zu.swapaxes(-1, -2)  # Z'W_b⁻¹U K U'W_b⁻¹Z
+    hw = {j: np.einsum("pmu,pm->u", zu[:, columns], sum_w[:, columns]) for j, columns in data.own.items()}
+    ks = {j: state.k @ s_j for j, s_j in squares.items()}
+    zuk = (zu.reshape(-1, len(w)) @ state.k).reshape(zu.shape)  # one product, not one for each pattern
+    around = zuk @ zu.swapaxes(-1, -2)  # Z'W_b⁻¹U K U'W_b⁻¹Z
     t, tt, y, yy = np.zeros(size), np.zeros((size, size)), np.zeros(size), np.zeros((size, size))
     for j, columns in data.own.items():
-        s_j = near.s[j]
-        diagonal = np.diagonal(near.zz[:, columns, columns], axis1=-2, axis2=-1)
+        s_j = squares[j]
+        diagonal = np.diagonal(zz[:, columns, columns], axis1=-2, axis2=-1)
         t[j] = float((data.count[:, None] * diagonal).sum() - (state.k * s_j).sum())
         y[j] = float(np.trace(ww[:, columns, columns], axis1=-2, axis2=-1).sum())
         for k, two in data.own.items():
-            both = near.zz[:, columns, two]
+            both = zz[:, columns, two]
             tt[j, k] = float(
                 (data.count[:, None, None] * both * (both - 2.0 * around[:, columns, two])).sum()
             )
@@ -464,7 +454,7 @@ def fixed_covariance(data: Problem, state: State, sigma2: float) -> tuple[Floats
     phi = sigma2 * kappa[-data.p :]
     g_kappa = state.g @ kappa
     parts = np.empty((data.factors + 1, data.p, data.p))
-    for j, s_j in local_products(data, state).s.items():
+    for j, s_j in local_products(data, state)[2].items():
         parts[j] = kappa.T @ s_j @ kappa
     for columns, i in zip(data.rest, data.others, strict=True):
         parts[i] = g_kappa[columns].T @ g_kappa[columns]
@@ -573,21 +563,21 @@ def small_sample(data: Problem, state: State, sigma2: float, info: Information) 
     residual is made, adds nothing, as PX = 0. Complete data have Λ = 0.
     """
     kappa = state.k[:, -data.p :]
-    near = local_products(data, state)
+    zz, zu, squares = local_products(data, state)
     g_kappa = state.g @ kappa
     n = np.eye(len(state.h)) - state.k @ state.g
     pi = n.T @ state.g  # U'PU
     size = data.factors + 1
     terms = np.zeros((size, size, data.p, data.p))
-    a = near.zu @ kappa  # (P, m, p) Z'W_b⁻¹U K, of which the columns of X are taken
-    for j, s_j in near.s.items():
-        for k, s_k in near.s.items():
+    a = zu @ kappa  # (P, m, p) Z'W_b⁻¹U K, of which the columns of X are taken
+    for j, s_j in squares.items():
+        for k, s_k in squares.items():
             mine, theirs = data.own[j], data.own[k]
             terms[j, k] = np.einsum(
                 "p,pma,pmn,pnb->ab",
                 data.count,
                 a[:, mine],
-                near.zz[:, mine, theirs],
+                zz[:, mine, theirs],
                 a[:, theirs],
                 optimize=True,
             )

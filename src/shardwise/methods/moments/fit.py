@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -128,21 +128,21 @@ class ScoreMoments(Shown):
         total = gram_of((), size, margins=margins)
         dropped, done, thread_memory = 0, 0, threading.local()
         with one_thread():
-            for part in stream_results(
+            for kept, lacking, infinite in stream_results(
                 partial(_read_block, size, margins, thread_memory), opened.each, jobs=jobs
             ):
-                if part.infinite:
+                if infinite:
                     raise InputError(
                         "holds infinite scores", where=opened.source, remedy="correct or drop them"
                     )
-                if part.missing and missing == "refuse":
+                if lacking and missing == "refuse":
                     raise InputError(
                         "a system lacks a score",
-                        where=f"{opened.source}: {opened.item} {done + part.missing[0] + 1}",
+                        where=f"{opened.source}: {opened.item} {done + lacking[0] + 1}",
                         remedy=("leave such items out with ", Option("missing", "drop")),
                     )
-                total = merge_moments(total, part.kept)
-                dropped, done = dropped + len(part.missing), done + part.kept.n + len(part.missing)
+                total = merge_moments(total, kept)
+                dropped, done = dropped + len(lacking), done + kept.n + len(lacking)
                 if progress is not None:
                     progress(done, 0)
         return cls(opened.systems, total, opened.item, dropped)
@@ -328,16 +328,10 @@ class ScoreMoments(Shown):
         return f"moments of {format_count(self.n, self.item)} × {format_count(len(self.systems), 'system')}"
 
 
-class BlockMoments(NamedTuple):
-    """What came of one block."""
-
-    kept: Gram
-    missing: tuple[int, ...]  # items without all scores
-    infinite: bool
-
-
-def _read_block(systems: int, margins: bool, thread_memory: threading.local, block: Block) -> BlockMoments:
-    """Moments of the items of a block that have all scores."""
+def _read_block(
+    systems: int, margins: bool, thread_memory: threading.local, block: Block
+) -> tuple[Gram, list[int], bool]:
+    """Return moments of the items of a block that have all scores, items that lack some, and if some are infinite."""
     room = thread_memory.__dict__.setdefault("room", Room())
     missing: list[int] = []
     infinite: list[int] = []
@@ -349,7 +343,7 @@ def _read_block(systems: int, margins: bool, thread_memory: threading.local, blo
         return piece[:, ~(gaps | endless)]
 
     kept = gram_of(block(), systems, keep_whole, room, margins=margins)
-    return BlockMoments(kept, tuple(missing), bool(infinite))
+    return kept, missing, bool(infinite)
 
 
 def moments_pairs(gram: Gram, test: str, n_resamples: int, seed: int, ia: Ints, ib: Ints) -> Pairs:
