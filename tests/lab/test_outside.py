@@ -57,6 +57,8 @@ def test_the_paired_t_test_of_scipy_is_ours() -> None:
         np.testing.assert_allclose(theirs[column], ours[column], rtol=0, atol=1e-12)
     row, beside = lab.figures.to_dict("records")
     assert row["contradictions"] == 0.0
+    # its errors are those of its level, so that power at equal error is about its power
+    assert row["matched_power"] == pytest.approx(row["power"], abs=0.05)
     assert row["seconds"] > beside["seconds"] > 0.0
     assert (lab.power.groupby("method")["power"].apply(list).map(np.mean)).nunique() == 1
 
@@ -283,7 +285,7 @@ def test_the_command_line_tries_functions_and_programs(
     chosen = ("--method", crash, "--scenario", "flip", "--repetitions", 20, "-q")
     done = shardwise("calibrate", scores, "--method", "mine:test", "--method", "mine.py:bad", *chosen)
     assert done.returncode == 0, done.stderr
-    assert re.search(r"new items like these +mine:test +pair +1\.0 +1\.0 +– ", done.stdout)
+    assert re.search(r"new items like these +mine:test +pair +1 +1 +– ", done.stdout)
     assert "mine.py:bad left out: table 1: ZeroDivisionError: division by zero" in done.stdout
     assert "{out} left out: table 1: ended with code 1 (the last \\x1b line)" in done.stdout
     assert "Traceback" not in done.stdout + done.stderr

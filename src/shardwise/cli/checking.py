@@ -102,7 +102,7 @@ def calibrate_methods(
         titles, lines = [lab.text(command=True)], [*read.notes, *gaps]
         if outside:
             facts["figures"] = lab.figures.to_dict("records")
-            titles.append(lab.figures.round(4).to_string(index=False, na_rep="–"))
+            titles.append(lab.figures.to_string(index=False, na_rep="–", float_format="{:.4g}".format))
         if halvings:
             with show_progress(f"halving {pluralize_noun(scores.nouns.get('topic', 'topic'))}", quiet) as bar:
                 check = split_half(scores, chosen, repeats=sum(map(int, halvings)), progress=bar, **how)

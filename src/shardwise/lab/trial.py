@@ -413,13 +413,13 @@ def count_errors(
     # the same at every level, of equal systems as a complete null, of others as power
     agrees, _ = judge_directions(decided.difference, truth.difference)
     p = np.where(agrees, decided.p_adjusted, np.inf)[:, ~equal]
+    # every size counts alike, as in the power
+    weights = 1.0 / np.bincount(truth.size[~equal])[truth.size[~equal]]
     of_null = decided.p_adjusted if error_rate == "pair" else decided.p_adjusted.min(axis=1, keepdims=True)
-    alarms_at, found_at = (
-        np.stack([(p_values <= level).mean(axis=1) for level in LEVELS], axis=1, dtype=np.float32)
-        if asked
-        else np.empty((len(called), 0), np.float32)
-        for p_values, asked in ((of_null, bool(equal.all())), (p, bool((~equal).any())))
-    )
+    at_levels = [(of_null <= level).mean(axis=1) for level in LEVELS] if equal.all() else []
+    alarms_at = np.array(at_levels, np.float32).reshape(len(at_levels), len(called)).T
+    at_levels = [] if equal.all() else [(p <= level) @ weights / weights.sum() for level in LEVELS]
+    found_at = np.array(at_levels, np.float32).reshape(len(at_levels), len(called)).T
     first, second = count_wins(false, np.ones(false.shape), truth.ia, truth.ib, systems)
     return {
         "raw": (decided.single_p[:, equal] <= alpha).mean(axis=1) if equal.any() else none,
