@@ -12,14 +12,14 @@ PACKAGE = Path(__file__).parents[2] / "src" / "shardwise"
 # They are raised only for a capability that was agreed on, by the options and lines that it was given, and the commit
 # says which; code that merely got longer makes room somewhere else.
 LIMITS = {
-    "lines of code": 48_500,
-    "modules": 283,
-    "classes": 295,
-    "functions per thousand lines": 70.1,
+    "lines of code": 47_761,
+    "modules": 273,
+    "classes": 292,
+    "functions per thousand lines": 70.0,
     "options": 65,
     "options of all commands": 495,
     "public names": 45,
-    "public names in namespaces": 116,
+    "public names in namespaces": 111,
 }
 SLACK = 0.01
 """Share by which a sum may stay below its limit before the test advises to lower it."""
