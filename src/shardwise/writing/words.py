@@ -71,7 +71,8 @@ def explain_bars(analysis: Analysis) -> str:
     exact = (
         "" if all(result.has_common_width for result in analysis.claims) else "; the table of pairs is exact"
     )
-    return f"Bars are comparison intervals: where two{colour} do not overlap, systems differ significantly{exact}."
+    systems = analysis.nouns_for("system")
+    return f"Bars are comparison intervals: where two{colour} do not overlap, {systems} differ significantly{exact}."
 
 
 def explain_stepwise(analysis: Analysis) -> str:
