@@ -71,8 +71,7 @@ def explain_bars(analysis: Analysis) -> str:
     exact = (
         "" if all(result.has_common_width for result in analysis.claims) else "; the table of pairs is exact"
     )
-    systems = analysis.nouns_for("system")
-    return f"Bars are comparison intervals: where two{colour} do not overlap, {systems} differ significantly{exact}."
+    return f"Bars are comparison intervals: two{colour} that do not overlap differ significantly{exact}."
 
 
 def explain_stepwise(analysis: Analysis) -> str:
